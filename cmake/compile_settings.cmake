@@ -1,0 +1,41 @@
+# One interface target that every target of ours links: warnings and sanitizers, nothing a user inherits.
+add_library(gpuforge_settings INTERFACE)
+target_compile_options(gpuforge_settings INTERFACE -Wall -Wextra -Wconversion -Wshadow
+                       # {.name = n} leaves the other fields at their defaults on purpose.
+                       -Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # GCC 12 warns about its own std::string operator+ when it inlines it (GCC bug 105651, fixed in 13).
+  target_compile_options(gpuforge_settings INTERFACE -Wno-restrict)
+endif()
+if(GPUFORGE_DEVELOPER)
+  # A user's newer compiler may know new warnings; they must not break that build.
+  target_compile_options(gpuforge_settings INTERFACE -Werror)
+  find_program(CCACHE_PROGRAM ccache)
+  if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+  endif()
+endif()
+if(GPUFORGE_SANITIZE)
+  target_compile_options(gpuforge_settings INTERFACE -fsanitize=${GPUFORGE_SANITIZE} -fno-omit-frame-pointer
+                                                     -fno-sanitize-recover=all)
+  target_link_options(gpuforge_settings INTERFACE -fsanitize=${GPUFORGE_SANITIZE})
+endif()
+
+# A program built on one distribution runs on another of the same or newer glibc: libstdc++ travels inside it.
+function(gpuforge_portable_program target)
+  target_link_libraries(${target} PRIVATE gpuforge_settings)
+  if(NOT GPUFORGE_SANITIZE)
+    target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc)
+  endif()
+endfunction()
+
+# Debian has Google Benchmark as a shared library only. A bench finds it beside itself, so that build/*/bin can be
+# carried to a machine with a GPU; libstdc++ stays shared there because the two must agree on one copy.
+function(gpuforge_bench_program target)
+  target_link_libraries(${target} PRIVATE gpuforge_settings benchmark::benchmark benchmark::benchmark_main)
+  set_target_properties(${target} PROPERTIES BUILD_RPATH "$ORIGIN")
+  add_custom_command(TARGET ${target} POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -E copy_if_different
+            "$<TARGET_FILE:benchmark::benchmark>" "$<TARGET_FILE_DIR:${target}>/$<TARGET_SONAME_FILE_NAME:benchmark::benchmark>"
+    VERBATIM)
+endfunction()
