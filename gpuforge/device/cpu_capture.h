@@ -1,0 +1,49 @@
+// Recording on the cpu device: what streams note down between begin and end, and the graph made of it. Not
+// installed.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace gpuforge::device {
+
+enum class CpuNodeKind { copy_to_device, copy_to_host, copy, fill, host_function };
+
+struct CpuNode {
+  CpuNodeKind kind = CpuNodeKind::host_function;
+  std::function<void()> work;
+};
+using CpuNodes = std::vector<CpuNode>;
+
+bool same_kinds(const CpuNodes& a, const CpuNodes& b);
+
+// For each branch of a capture, how many of its nodes come before a point: a vector clock.
+using CaptureClock = std::vector<std::size_t>;
+
+// Each stream in a capture is a branch; branch 0 is where it began. Nodes are kept in the order of the calls,
+// which is an order their dependencies allow; the clocks only answer whether every branch came back.
+// Thread-safe.
+class CpuCapture {
+ public:
+  CpuCapture() : clocks_(1, CaptureClock(1, 0)) {}
+
+  bool open() const;
+  std::size_t add_branch(const CaptureClock& from);
+  // False when the capture is over.
+  bool add(std::size_t branch, CpuNode node);
+  CaptureClock clock(std::size_t branch) const;
+  void join(std::size_t branch, const CaptureClock& with);
+  // Ends it. Nothing when branch 0 has not waited for the last work of every other one.
+  std::optional<CpuNodes> finish();
+
+ private:
+  mutable std::mutex mutex_;
+  bool open_ = true;
+  CpuNodes nodes_;
+  std::vector<CaptureClock> clocks_;
+};
+
+}  // namespace gpuforge::device

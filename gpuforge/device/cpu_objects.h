@@ -1,0 +1,145 @@
+// The classes of the cpu device: itself, its streams, events and graphs. Not installed.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "gpuforge/device/cpu_capture.h"
+#include "gpuforge/device/cpu_memory.h"
+#include "gpuforge/device/cpu_queue.h"
+#include "gpuforge/device/device.h"
+
+namespace gpuforge::device {
+
+class CpuDevice final : public Device {
+ public:
+  CpuDevice();
+
+  const DeviceFacts& facts() const override { return facts_; }
+  MemoryInfo memory_info() const override;
+  Address allocate(std::size_t bytes, Stream& stream) override;
+  void free(Address address, Stream& stream) noexcept override;
+  void* allocate_pinned(std::size_t bytes) override;
+  void free_pinned(void* address) noexcept override;
+  std::shared_ptr<Stream> make_stream(int priority) override;
+  std::unique_ptr<Event> make_event(bool timing) override;
+  std::shared_ptr<Module> load_module(std::span<const std::byte> image, std::string_view name) override;
+  void synchronize() override;
+
+  void capture_began() { ++open_captures_; }
+  void capture_ended() { --open_captures_; }
+
+ private:
+  DeviceFacts facts_;
+  const std::shared_ptr<CpuMemory> memory_;
+  std::atomic<int> open_captures_ = 0;
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<CpuQueue>> queues_;  // those of destroyed streams too, until they are drained
+};
+
+// One recording of an event: reached once, waited for by any number. A new recording is a new point, so who
+// waits for an older one is not released by a newer one.
+class CpuPoint {
+ public:
+  void reach();
+  bool reached() const;
+  void wait();
+  std::chrono::steady_clock::time_point time() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool reached_ = false;
+  std::chrono::steady_clock::time_point time_;
+};
+
+class CpuEvent final : public Event {
+ public:
+  CpuEvent(std::shared_ptr<CpuDevice> device, bool timing) : device_(std::move(device)), timing_(timing) {}
+
+  Device& device() const override;
+  bool done() const override;
+  void synchronize() override;
+  float elapsed_ms_since(const Event& earlier) const override;
+
+  // What the last record left: a point, a place in a capture, or neither.
+  struct Recording {
+    std::shared_ptr<CpuPoint> point;
+    std::shared_ptr<CpuCapture> capture;
+    CaptureClock clock;
+  };
+  Recording recording() const;
+  void set_recording(Recording recording);
+
+ private:
+  std::shared_ptr<CpuPoint> point_outside_capture(std::string_view call) const;
+
+  const std::shared_ptr<CpuDevice> device_;
+  const bool timing_;
+  mutable std::mutex mutex_;
+  Recording recording_;
+};
+
+class CpuStream final : public Stream {
+ public:
+  CpuStream(std::shared_ptr<CpuDevice> device, std::shared_ptr<CpuQueue> queue)
+      : device_(std::move(device)), queue_(std::move(queue)) {}
+  ~CpuStream() override;
+
+  Device& device() const override;
+  bool done() const override;
+  void synchronize() override;
+  void record(Event& event) override;
+  void wait(const Event& event) override;
+  void copy_to_device(Address to, const void* from, std::size_t bytes) override;
+  void copy_to_host(void* to, Address from, std::size_t bytes) override;
+  void copy(Address to, Address from, std::size_t bytes) override;
+  void fill(Address to, std::uint32_t pattern, std::size_t pattern_bytes, std::size_t count) override;
+  void enqueue(std::function<void()> work) override;
+  void launch(const Function& function, const LaunchConfig& config,
+              std::span<void* const> parameters) override;
+  void begin_capture() override;
+  std::unique_ptr<Graph> end_capture() override;
+
+  // Queued, or recorded while capturing.
+  void submit(CpuNode node);
+  // A graph's launch.
+  void run(std::shared_ptr<const CpuNodes> nodes);
+  CpuQueue& queue() const { return *queue_; }
+  bool capturing() const;
+
+ private:
+  bool capturing_locked() const { return capture_ != nullptr && capture_->open(); }
+  void refuse_in_capture(std::string_view call) const;
+
+  const std::shared_ptr<CpuDevice> device_;
+  const std::shared_ptr<CpuQueue> queue_;
+  mutable std::mutex mutex_;  // of the capture's two fields
+  std::shared_ptr<CpuCapture> capture_;
+  std::size_t branch_ = 0;
+};
+
+class CpuGraph final : public Graph {
+ public:
+  CpuGraph(std::shared_ptr<CpuDevice> device, CpuNodes nodes)
+      : device_(std::move(device)), nodes_(std::make_shared<const CpuNodes>(std::move(nodes))) {}
+
+  std::size_t node_count() const override { return nodes()->size(); }
+  void launch(Stream& stream) override;
+  void update(const Graph& other) override;
+
+ private:
+  std::shared_ptr<const CpuNodes> nodes() const;
+
+  const std::shared_ptr<CpuDevice> device_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const CpuNodes> nodes_;  // replaced by update; launches under way keep theirs
+};
+
+}  // namespace gpuforge::device

@@ -1,0 +1,74 @@
+#include "gpuforge/device/cpu_queue.h"
+
+#include <system_error>
+#include <utility>
+
+namespace gpuforge::device {
+
+void CpuQueue::push(Work work) {
+  {
+    const std::lock_guard lock(mutex_);
+    work_.push_back(std::move(work));
+    if (!thread_.joinable()) {
+      try {
+        thread_ = std::thread([queue = shared_from_this()] { run(queue); });
+      } catch (const std::system_error& error) {
+        work_.pop_back();
+        throw Error(ErrorCode::unavailable,
+                    format_text("cpu: the machine gives no thread for a stream: {}", error.what()));
+      }
+    }
+    ++pushed_;
+  }
+  wake_.notify_one();
+}
+
+bool CpuQueue::idle() const {
+  const std::lock_guard lock(mutex_);
+  return completed_ == pushed_;
+}
+
+void CpuQueue::wait() {
+  std::unique_lock lock(mutex_);
+  GPUFORGE_CHECK(thread_.get_id() != std::this_thread::get_id(),
+                 "cpu: work of a stream cannot synchronize with its own stream: it would wait for itself");
+  const std::uint64_t ticket = pushed_;
+  finished_.wait(lock, [&] { return completed_ >= ticket; });
+}
+
+// The last reference to a stream may be held by its own work, so this may run on the queue's thread.
+void CpuQueue::close() noexcept {
+  std::thread thread;
+  bool idle_now = false;
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    idle_now = completed_ == pushed_;
+    thread = std::move(thread_);
+  }
+  wake_.notify_one();
+  if (!thread.joinable()) return;
+  if (idle_now) {
+    thread.join();  // it has nothing left to do but to end
+  } else {
+    thread.detach();
+  }
+}
+
+void CpuQueue::run(const std::shared_ptr<CpuQueue>& queue) {
+  std::unique_lock lock(queue->mutex_);
+  for (;;) {
+    queue->wake_.wait(lock, [&] { return !queue->work_.empty() || queue->closed_; });
+    if (queue->work_.empty()) return;
+    Work work = std::move(queue->work_.front());
+    queue->work_.pop_front();
+    lock.unlock();
+    queue->errors_->run(work);
+    work = nullptr;  // before it counts as completed: who waits finds everything it held released
+    lock.lock();
+    ++queue->completed_;
+    queue->finished_.notify_all();
+  }
+}
+
+}  // namespace gpuforge::device
