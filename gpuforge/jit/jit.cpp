@@ -1,0 +1,290 @@
+#include "gpuforge/jit/jit.h"
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+
+#include "gpuforge/base/error.h"
+#include "gpuforge/jit/once_map.h"
+#include "gpuforge/kernels/kernels.h"
+
+namespace gpuforge::jit {
+namespace {
+
+// A compile shorter than this is nobody's news.
+constexpr double kReportedCompileMs = 50;
+
+// One key for every map here: a text's hash, the arch it is compiled for or the device it is loaded on, an
+// entry.
+struct LookupView {
+  Hash128 source;
+  Arch arch;
+  const device::Device* device = nullptr;
+  std::string_view entry;
+};
+struct LookupKey {
+  explicit LookupKey(const LookupView& view)
+      : source(view.source), arch(view.arch), device(view.device), entry(view.entry) {}
+  operator LookupView() const { return {source, arch, device, entry}; }
+  Hash128 source;
+  Arch arch;
+  const device::Device* device;  // kept alive by what was loaded on it
+  std::string entry;
+};
+struct LookupHash {
+  using is_transparent = void;
+  std::size_t operator()(const LookupView& view) const {
+    const auto arch =
+        static_cast<std::size_t>(view.arch.number() * 512 + view.arch.suffix * 2 + view.arch.is_virtual);
+    std::size_t hash = std::hash<Hash128>()(view.source) ^ std::hash<std::string_view>()(view.entry);
+    hash ^= (std::hash<const void*>()(view.device) ^ arch) * 0x9e3779b97f4a7c15u;
+    return hash;
+  }
+};
+struct LookupEqual {
+  using is_transparent = void;
+  bool operator()(const LookupView& a, const LookupView& b) const {
+    return a.source == b.source && a.device == b.device && a.entry == b.entry && a.arch == b.arch;
+  }
+};
+template <typename Value>
+using Lookup = OnceMap<LookupKey, LookupView, Value, LookupHash, LookupEqual>;
+
+// "13.0.88" -> 13000, as the driver counts.
+int cuda_number(std::string_view version) {
+  int major = 0;
+  int minor = 0;
+  const char* const end = version.data() + version.size();
+  const auto [next, failed] = std::from_chars(version.data(), end, major);
+  if (failed == std::errc() && next != end) std::from_chars(next + 1, end, minor);
+  return major * 1000 + minor * 10;
+}
+
+std::shared_ptr<device::Module> load(const Compiled& compiled, device::Device& device) {
+  const std::string_view image = compiled.image();
+  try {
+    return device.load_module(std::as_bytes(std::span(image)), compiled.source_name);
+  } catch (const Error& error) {
+    const device::DeviceFacts& facts = device.facts();
+    const int driver = facts.driver_version;
+    const bool too_old = driver != 0 && cuda_number(compiled.compiler_version) > driver;
+    if (error.code() == ErrorCode::out_of_memory || !too_old) throw;
+    throw Error(
+        ErrorCode::unavailable,
+        format_text(
+            "{}: the driver of {} is of CUDA {}.{} and does not load code made by NVRTC {}: update the "
+            "driver, or use an NVRTC of CUDA {} (GPUFORGE_LIBRARY_PATH names its folder)",
+            compiled.source_name, facts.name, driver / 1000, driver % 1000 / 10, compiled.compiler_version,
+            driver / 1000),
+        error.message());
+  }
+}
+
+// The entry asked for, or the only one there is.
+const Entry& choose_entry(const Compiled& compiled, std::string_view entry, std::string_view source_text) {
+  if (compiled.entries.empty()) {
+    const bool has_templates = source_text.find("__global__") != std::string_view::npos;
+    throw Error(ErrorCode::invalid_argument,
+                format_text("{}: there is no kernel to launch: {}", compiled.source_name,
+                            has_templates
+                                ? "its __global__ functions are templates, so name an instantiation such as "
+                                  "f<float>, or are left out by #if"
+                                : "the file has no __global__ function"));
+  }
+  if (!entry.empty()) return compiled.entry(entry);
+  std::string list;
+  for (const Entry& candidate : compiled.entries) list += (list.empty() ? "" : ", ") + candidate.expression;
+  GPUFORGE_CHECK(compiled.entries.size() == 1, "{}: the file has several kernels, name one of: {}",
+                 compiled.source_name, list);
+  return compiled.entries.front();
+}
+
+}  // namespace
+
+struct Jit::Memory {
+  Lookup<const Compiled> compiled;
+  Lookup<device::Module> modules;
+  Lookup<const Kernel> kernels;
+  std::atomic<std::uint64_t> memory_hits{0};
+  std::atomic<std::uint64_t> disk_hits{0};
+  std::atomic<std::uint64_t> compiles{0};
+  std::atomic<bool> warned_about_arch{false};
+};
+
+Jit::Jit(JitOptions options, std::shared_ptr<Log> log)
+    : search_(options.search),
+      own_headers_{embedded_kernels(), options.kernel_dir, {}},
+      compiler_(options.search, options.cache_dir),
+      log_(log ? std::move(log) : std::make_shared<Log>()),
+      memory_(std::make_unique<Memory>()) {
+  if (options.cache_dir) disk_cache_.emplace(*options.cache_dir / "kernels", options.cache_limit_bytes, log_);
+}
+
+Jit::~Jit() = default;
+
+const HeaderPaths& Jit::headers() const {
+  std::call_once(toolkit_searched_, [&] {
+    headers_ = own_headers_;
+    headers_.toolkit = toolkit_include_dirs(search_);
+  });
+  return headers_;
+}
+
+Jit::Counters Jit::counters() const {
+  return {memory_->memory_hits.load(), memory_->disk_hits.load(), memory_->compiles.load()};
+}
+
+KernelSource Jit::embedded_source(std::string_view path) const {
+  std::optional<std::string> text = find_embedded(own_headers_, path);
+  GPUFORGE_CHECK(
+      text.has_value(), "jit: there is no kernel file '{}' {}", path,
+      own_headers_.kernel_dir ? "in " + own_headers_.kernel_dir->string() : std::string("in this program"));
+  KernelSource source;
+  source.name = path;
+  source.text = std::move(*text);
+  return source;
+}
+
+Compiled Jit::compile_now(const TranslationUnit& unit, const Arch& arch) {
+  Compiled compiled = compiler_.compile(unit, arch);
+  memory_->compiles.fetch_add(1, std::memory_order_relaxed);
+  const LogLevel level = compiled.compile_ms >= kReportedCompileMs ? LogLevel::info : LogLevel::debug;
+  if (log_->enabled(level)) {
+    log_->write(level, format_text("compiled {} for {} in {:.0f} ms", compiled.source_name, arch.name(),
+                                   compiled.compile_ms));
+  }
+  return compiled;
+}
+
+Compiled Jit::find_or_compile(const KernelSource& source, const Arch& arch) {
+  // Most kernels need no header of the toolkit: it is searched only when something is missing without it.
+  const bool plain = source.include_dirs.empty() && source.options.empty();
+  const HeaderPaths* paths = plain ? &own_headers_ : &headers();
+  TranslationUnit unit = resolve(source, *paths);
+  if (plain && (!unit.missing.empty() || unit.computed_include)) {
+    paths = &headers();
+    unit = resolve(source, *paths);
+  }
+  if (!disk_cache_ || unit.computed_include) {
+    if (disk_cache_) {
+      log_->debug(
+          "{}: not kept in the disk cache, since the headers it reaches cannot be known before compiling",
+          source.name);
+    }
+    return compile_now(unit, arch);
+  }
+  const std::string version = compiler_.version();
+  Hash128 key = cache_key(unit, arch, version);
+  const auto find = [&]() -> std::optional<Compiled> {
+    std::optional<Compiled> found = disk_cache_->find(key, source.name);
+    if (!found) return std::nullopt;
+    memory_->disk_hits.fetch_add(1, std::memory_order_relaxed);
+    found->source_name = source.name;
+    found->from_cache = true;
+    log_->debug("{} for {} is from the disk cache", source.name, arch.name());
+    return found;
+  };
+  if (auto found = find()) return std::move(*found);
+  const std::shared_ptr<DiskCache::Lock> lock = disk_cache_->lock(key);
+  if (auto found = find()) return std::move(*found);  // another process was faster
+
+  Compiled compiled = compile_now(unit, arch);
+  if (compiled.compiler_version != version) key = cache_key(unit, arch, compiled.compiler_version);
+  compiled.key = key.hex();
+  if (unchanged(unit, *paths)) disk_cache_->store(key, compiled, source.text);
+  return compiled;
+}
+
+std::shared_ptr<const Compiled> Jit::compile_keyed(const Hash128& key, const KernelSource& source,
+                                                   const Arch& arch) {
+  const LookupView view{key, arch, nullptr, {}};
+  if (auto found = memory_->compiled.find(view)) {
+    memory_->memory_hits.fetch_add(1, std::memory_order_relaxed);
+    return found;
+  }
+  return memory_->compiled.get(
+      view, [&] { return std::make_shared<const Compiled>(find_or_compile(source, arch)); });
+}
+
+std::shared_ptr<const Compiled> Jit::compile(const KernelSource& source, const Arch& arch) {
+  return compile_keyed(fingerprint(source), source, arch);
+}
+
+Arch Jit::arch_for(const device::DeviceFacts& facts) {
+  Arch arch = native_arch(facts);
+  const std::vector<int> known = compiler_.supported_archs();
+  if (std::binary_search(known.begin(), known.end(), arch.number())) {
+    if (cuda_number(compiler_.version()) < 12000) arch.suffix = 0;  // 'a' is newer than that
+    return arch;
+  }
+  const auto above = std::upper_bound(known.begin(), known.end(), arch.number());
+  if (above == known.begin()) return arch;  // the compiler says what is wrong
+  const int newest = *std::prev(above);
+  const Arch fallback{newest / 10, newest % 10, 0, true};
+  if (!memory_->warned_about_arch.exchange(true)) {
+    log_->warning(
+        "NVRTC {} does not know {} of {}: kernels are compiled to PTX for {}, without what is special to "
+        "that "
+        "chip; install a newer NVRTC",
+        compiler_.version(), arch.name(), facts.name, fallback.name());
+  }
+  return fallback;
+}
+
+std::shared_ptr<const Kernel> Jit::kernel_keyed(const Hash128& key, const KernelSource& source,
+                                                std::string_view entry, device::Device& device) {
+  const LookupView view{key, {}, &device, entry};
+  if (auto found = memory_->kernels.find(view)) [[likely]] {
+    memory_->memory_hits.fetch_add(1, std::memory_order_relaxed);
+    return found;
+  }
+  return memory_->kernels.get(view, [&] {
+    const auto compiled = compile_keyed(key, source, arch_for(device.facts()));
+    const Entry& chosen = choose_entry(*compiled, entry, source.text);
+    const auto module =
+        memory_->modules.get({key, compiled->arch, &device, {}}, [&] { return load(*compiled, device); });
+    return std::make_shared<const Kernel>(compiled, chosen, module->function(chosen.name));
+  });
+}
+
+std::shared_ptr<const Kernel> Jit::kernel(const KernelSource& source, std::string_view entry,
+                                          device::Device& device) {
+  return kernel_keyed(fingerprint(source), source, entry, device);
+}
+
+std::shared_ptr<const Kernel> Jit::kernel(const SourceHandle& source, std::string_view entry,
+                                          device::Device& device) {
+  return kernel_keyed(source.key(), source.source(), entry, device);
+}
+
+std::shared_ptr<const Kernel> Jit::kernel_from_ptx(std::string_view ptx, std::string_view name,
+                                                   std::string_view entry, device::Device& device) {
+  const Hash128 key = Hasher().add("ptx").add(name).add(ptx).finish();
+  const LookupView view{key, {}, &device, entry};
+  if (auto found = memory_->kernels.find(view)) {
+    memory_->memory_hits.fetch_add(1, std::memory_order_relaxed);
+    return found;
+  }
+  return memory_->kernels.get(view, [&] {
+    Compiled from_text;
+    from_text.source_name = name;
+    from_text.ptx = ptx;
+    from_text.entries = entries_from_ptx(ptx, name);
+    const auto compiled = std::make_shared<const Compiled>(std::move(from_text));
+    const Entry& chosen = choose_entry(*compiled, entry, {});
+    const auto module = memory_->modules.get({key, {}, &device, {}}, [&] { return load(*compiled, device); });
+    return std::make_shared<const Kernel>(compiled, chosen, module->function(chosen.name));
+  });
+}
+
+Arch native_arch(const device::DeviceFacts& facts) {
+  if (facts.compute_major == 0) {
+    throw Error(ErrorCode::unsupported,
+                format_text("jit: device {} does not run kernels; use a cuda device", facts.name));
+  }
+  Arch arch{facts.compute_major, facts.compute_minor, 0, facts.kind == device::DeviceKind::sim};
+  if (facts.compute_major >= 9 && !arch.is_virtual) arch.suffix = 'a';
+  return arch;
+}
+
+}  // namespace gpuforge::jit

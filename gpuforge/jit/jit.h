@@ -1,0 +1,98 @@
+// Room jit: from source text to something launchable, in stages that are values:
+//   KernelSource -> TranslationUnit (headers found) -> key -> Compiled (memory, disk, or NVRTC) -> Kernel
+//   (loaded).
+// Jit holds the caches and runs the stages. Compiling sees no data and never launches.
+// Not here: what the kernels compute (ops/, array/), arrays as arguments (array/).
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "gpuforge/base/log.h"
+#include "gpuforge/jit/compiler.h"
+#include "gpuforge/jit/disk_cache.h"
+#include "gpuforge/jit/kernel.h"
+#include "gpuforge/jit/source.h"
+
+namespace gpuforge::jit {
+
+struct JitOptions {
+  cuda::SearchOptions search;
+  std::optional<std::filesystem::path> cache_dir;  // nothing: no disk cache
+  std::uintmax_t cache_limit_bytes = std::uintmax_t{1} << 30;
+  std::optional<std::filesystem::path> kernel_dir;  // read our kernels and headers from this tree
+};
+
+// A source whose fingerprint was taken once. Hot paths keep one, so that finding their kernel hashes no text.
+class SourceHandle {
+ public:
+  explicit SourceHandle(KernelSource source) : source_(std::move(source)), key_(fingerprint(source_)) {}
+  const KernelSource& source() const { return source_; }
+  const Hash128& key() const { return key_; }
+
+ private:
+  KernelSource source_;
+  Hash128 key_;
+};
+
+// Thread-safe. A source asked for twice is compiled once; edits of headers are seen by the next process.
+class Jit {
+ public:
+  Jit(JitOptions options, std::shared_ptr<Log> log);
+  ~Jit();
+
+  std::shared_ptr<const Compiled> compile(const KernelSource& source, const Arch& arch);
+  // Compiled for the device's own arch and loaded; `entry` by name or expression, or empty when there is only
+  // one. An arch newer than NVRTC knows: PTX of the newest it has, with one warning in the log.
+  std::shared_ptr<const Kernel> kernel(const KernelSource& source, std::string_view entry,
+                                       device::Device& device);
+  std::shared_ptr<const Kernel> kernel(const SourceHandle& source, std::string_view entry,
+                                       device::Device& device);
+  // A PTX file's text, loaded as it is (the driver compiles it).
+  std::shared_ptr<const Kernel> kernel_from_ptx(std::string_view ptx, std::string_view name,
+                                                std::string_view entry, device::Device& device);
+
+  // A kernel file of ours by its path in the repository, embedded or from kernel_dir; invalid_argument if
+  // none.
+  KernelSource embedded_source(std::string_view path) const;
+  // Where headers are looked for. Finding the toolkit's folders takes a millisecond, so it waits for the
+  // first need.
+  const HeaderPaths& headers() const;
+  Compiler& compiler() { return compiler_; }
+  DiskCache* disk_cache() { return disk_cache_ ? &*disk_cache_ : nullptr; }
+  struct Counters {
+    std::uint64_t memory_hits = 0;
+    std::uint64_t disk_hits = 0;
+    std::uint64_t compiles = 0;
+  };
+  Counters counters() const;
+
+ private:
+  struct Memory;
+  std::shared_ptr<const Compiled> compile_keyed(const Hash128& key, const KernelSource& source,
+                                                const Arch& arch);
+  std::shared_ptr<const Kernel> kernel_keyed(const Hash128& key, const KernelSource& source,
+                                             std::string_view entry, device::Device& device);
+  Compiled find_or_compile(const KernelSource& source, const Arch& arch);
+  Compiled compile_now(const TranslationUnit& unit, const Arch& arch);
+  Arch arch_for(const device::DeviceFacts& facts);
+  cuda::SearchOptions search_;
+  HeaderPaths own_headers_;  // without the toolkit's
+  mutable std::once_flag toolkit_searched_;
+  mutable HeaderPaths headers_;
+  Compiler compiler_;
+  std::optional<DiskCache> disk_cache_;
+  std::shared_ptr<Log> log_;
+  std::unique_ptr<Memory> memory_;
+};
+
+// The arch a device's kernels are compiled for: "sm_90a" for compute capability 9.0 (the 'a' from 9.0 on).
+Arch native_arch(const device::DeviceFacts& facts);
+
+// CUDA's and CCCL's include folders found on this machine, in search order (doctor lists them too).
+std::vector<std::filesystem::path> toolkit_include_dirs(const cuda::SearchOptions& search);
+
+}  // namespace gpuforge::jit

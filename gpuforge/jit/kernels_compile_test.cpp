@@ -1,0 +1,130 @@
+// Every kernel in the tree, for every arch we list: it compiles, has its entries, and loses no speed to
+// spills or to anything ptxas warns of.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "gpuforge/jit/jit.h"
+#include "gpuforge/kernels/kernels.h"
+
+namespace gpuforge::jit {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// Templates compile only as instantiations; a file of templates without a line here fails the test. Room
+// array compiles the rest of its pairs itself.
+std::map<std::string, std::vector<std::string>> instantiations() {
+  return {{"gpuforge/array/array.cu",
+           {"gpuforge::convert_run<float, gpuforge::half_t>",
+            "gpuforge::convert_run<gpuforge::float8_e4m3_t, double>",
+            "gpuforge::convert_run<signed char, gpuforge::bfloat16_t>",
+            "gpuforge::copy_strided<unsigned long long, unsigned long long>",
+            "gpuforge::copy_strided<gpuforge::bool_t, long long>", "gpuforge::fill_strided<unsigned char>",
+            "gpuforge::fill_range<gpuforge::float8_e5m2_t>"}}};
+}
+
+std::vector<Arch> archs() {
+  std::vector<Arch> all(listed_archs().begin(), listed_archs().end());
+  all.push_back(Arch::parse("compute_80"));
+  return all;
+}
+
+std::vector<std::string> embedded_kernel_files() {
+  std::vector<std::string> files;
+  for (const EmbeddedFile& file : embedded_kernels()) {
+    if (file.path.ends_with(".cu")) files.emplace_back(file.path);
+  }
+  return files;
+}
+
+std::vector<std::filesystem::path> example_files() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(GPUFORGE_EXAMPLES_DIR)) {
+    if (entry.path().extension() == ".cu") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+class KernelsCompileEveryArch : public testing::TestWithParam<Arch> {
+ protected:
+  void expect_clean(const KernelSource& source) {
+    SCOPED_TRACE(source.name);
+    const auto compiled = jit_.compile(source, GetParam());
+    EXPECT_FALSE(compiled->entries.empty());
+    EXPECT_THAT(performance_warnings(*compiled), IsEmpty());
+    EXPECT_EQ(compiled->log, "");
+    for (const Entry& entry : compiled->entries) {
+      SCOPED_TRACE(entry.expression);
+      EXPECT_EQ(entry.registers > 0, !GetParam().is_virtual);
+      for (const Parameter& parameter : entry.parameters) EXPECT_FALSE(parameter.declared_type.empty());
+    }
+  }
+  Jit jit_{JitOptions{.search = cuda::search_options(read_environment()),
+                      .cache_dir = {},
+                      .cache_limit_bytes = 0,
+                      .kernel_dir = {}},
+           nullptr};
+};
+
+TEST_P(KernelsCompileEveryArch, Embedded) {
+  for (const std::string& path : embedded_kernel_files()) {
+    KernelSource source = jit_.embedded_source(path);
+    const auto table = instantiations();
+    if (const auto listed = table.find(path); listed != table.end()) {
+      source.instantiations = listed->second;
+      EXPECT_THAT(jit_.compile(source, GetParam())->entries, SizeIs(source.instantiations.size()));
+    }
+    expect_clean(source);
+  }
+}
+
+TEST_P(KernelsCompileEveryArch, Examples) {
+  const auto files = example_files();
+  EXPECT_GE(files.size(), 3u);
+  for (const auto& file : files) expect_clean(source_from_file(file));
+}
+
+TEST_P(KernelsCompileEveryArch, EveryConversionOfHalf) {
+  KernelSource source;
+  source.name = "conversions.cu";
+  source.text =
+      "#include \"gpuforge/kernels/half.cuh\"\n"
+      "using namespace gpuforge;\n"
+      "template <class To, class From> __global__ void convert(To* to, const From* from, int n) {\n"
+      "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  if (i < n) to[i] = To(from[i]);\n"
+      "}\n";
+  const std::string narrow[] = {"half_t", "bfloat16_t", "float8_e4m3_t", "float8_e5m2_t"};
+  std::vector<std::string> sources = {
+      "float",          "double", "bool",     "char", "signed char",   "unsigned char", "short",
+      "unsigned short", "int",    "unsigned", "long", "unsigned long", "long long",     "unsigned long long"};
+  sources.insert(sources.end(), std::begin(narrow), std::end(narrow));
+  for (const std::string& to : narrow) {
+    for (const std::string& from : sources)
+      source.instantiations.push_back("convert<" + to + ", " + from + ">");
+    source.instantiations.push_back("convert<float, " + to + ">");
+    source.instantiations.push_back("convert<double, " + to + ">");
+  }
+  expect_clean(source);
+  EXPECT_THAT(jit_.compile(source, GetParam())->entries, SizeIs(source.instantiations.size()));
+  // NVRTC before 12 has C++17 alone.
+  source.options = {"--std=c++17"};
+  expect_clean(source);
+}
+
+INSTANTIATE_TEST_SUITE_P(Archs, KernelsCompileEveryArch, testing::ValuesIn(archs()),
+                         [](const auto& param) { return param.param.name(); });
+
+TEST(KernelFiles, EveryTemplateFileIsListed) {
+  const auto files = embedded_kernel_files();
+  EXPECT_FALSE(files.empty());
+  for (const auto& [path, list] : instantiations()) EXPECT_THAT(files, testing::Contains(path));
+}
+
+}  // namespace
+}  // namespace gpuforge::jit
