@@ -1,0 +1,54 @@
+#include "gpuforge/context/context.h"
+
+#include <filesystem>
+#include <system_error>
+
+namespace gpuforge {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A relative folder is meant from where the program starts, also after it has moved elsewhere.
+fs::path from_start(const std::string& text) {
+  std::error_code error;
+  fs::path path = fs::absolute(text, error);
+  return error ? fs::path(text) : path.lexically_normal();
+}
+
+std::optional<fs::path> cache_dir(const Environment& environment) {
+  if (environment.cache_dir) return from_start(*environment.cache_dir);
+  // The XDG specification has relative values ignored.
+  if (environment.xdg_cache && fs::path(*environment.xdg_cache).is_absolute()) {
+    return fs::path(*environment.xdg_cache) / "gpuforge";
+  }
+  if (environment.home && fs::path(*environment.home).is_absolute()) {
+    return fs::path(*environment.home) / ".cache" / "gpuforge";
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::shared_ptr<Context> Context::make(std::shared_ptr<device::Device> device, ContextOptions options) {
+  GPUFORGE_CHECK(device != nullptr, "context: a device was expected, and none was given");
+  GPUFORGE_CHECK(options.allocator == nullptr || &options.allocator->device() == device.get(),
+                 "context: the device is {}, and the allocator given is of {}", device->facts().name,
+                 options.allocator->device().facts().name);
+  return std::shared_ptr<Context>(new Context(std::move(device), std::move(options)));
+}
+
+Context::Context(std::shared_ptr<device::Device> device, ContextOptions options)
+    : device_(std::move(device)),
+      log_(options.log != nullptr ? std::move(options.log) : std::make_shared<Log>()),
+      jit_(std::make_unique<jit::Jit>(std::move(options.jit), log_)),
+      allocator_(options.allocator != nullptr ? std::move(options.allocator)
+                                              : memory::make_device_allocator(device_)) {}
+
+jit::JitOptions jit_options(const Environment& environment) {
+  jit::JitOptions options;
+  options.search = cuda::search_options(environment);
+  options.cache_dir = cache_dir(environment);
+  return options;
+}
+
+}  // namespace gpuforge

@@ -1,0 +1,45 @@
+// Room context: what a program holds per device: the device, its JIT cache, its allocator and its log. Made
+// by the program, passed or known by arrays; there is no global one. A tuning table joins it with the lab.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "gpuforge/base/log.h"
+#include "gpuforge/device/device.h"
+#include "gpuforge/jit/jit.h"
+#include "gpuforge/memory/allocator.h"
+
+namespace gpuforge {
+
+struct ContextOptions {
+  jit::JitOptions jit;
+  std::shared_ptr<memory::Allocator> allocator;  // nothing: straight to the device
+  std::shared_ptr<Log> log;                      // nothing: silent
+};
+
+class Context : public std::enable_shared_from_this<Context> {
+ public:
+  static std::shared_ptr<Context> make(std::shared_ptr<device::Device> device, ContextOptions options = {});
+
+  device::Device& device() const { return *device_; }
+  jit::Jit& jit() const { return *jit_; }
+  const std::shared_ptr<memory::Allocator>& allocator() const { return allocator_; }
+  Log& log() const { return *log_; }
+  std::shared_ptr<device::Stream> make_stream(int priority = 0) const {
+    return device_->make_stream(priority);
+  }
+
+ private:
+  Context(std::shared_ptr<device::Device> device, ContextOptions options);
+  std::shared_ptr<device::Device> device_;
+  std::shared_ptr<Log> log_;
+  std::unique_ptr<jit::Jit> jit_;
+  std::shared_ptr<memory::Allocator> allocator_;
+};
+
+// Options as the environment asks for them: library search, cache folder (GPUFORGE_CACHE_DIR, else
+// $XDG_CACHE_HOME/gpuforge, else ~/.cache/gpuforge).
+jit::JitOptions jit_options(const Environment& environment);
+
+}  // namespace gpuforge

@@ -1,0 +1,189 @@
+// What every Allocator must do, as tests. An allocator earns its place with INSTANTIATE_TEST_SUITE_P over one
+// AllocatorCase per device it serves. Included by tests alone.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gpuforge/base/environment.h"
+#include "gpuforge/base/error.h"
+#include "gpuforge/device/open_device.h"
+#include "gpuforge/memory/allocator.h"
+
+namespace gpuforge::memory {
+
+struct AllocatorCase {
+  std::string device_name;  // "cpu", "cuda:0"
+  std::function<std::shared_ptr<Allocator>(std::shared_ptr<device::Device>)> make;
+};
+
+inline std::string allocator_case_name(const testing::TestParamInfo<AllocatorCase>& info) {
+  return info.param.device_name.substr(0, info.param.device_name.find(':'));
+}
+
+class AllocatorContract : public testing::TestWithParam<AllocatorCase> {
+ protected:
+  void SetUp() override {
+    try {
+      device_ = device::open_device(GetParam().device_name, cuda::search_options(read_environment()));
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unavailable) throw;
+      GTEST_SKIP() << "no " << GetParam().device_name << " here: " << error.what();
+    }
+    allocator_ = GetParam().make(device_);
+    stream_ = device_->make_stream();
+  }
+
+  std::vector<unsigned char> fetch(device::Address address, std::size_t bytes) {
+    std::vector<unsigned char> host(bytes);
+    stream_->copy_to_host(host.data(), address, bytes);
+    stream_->synchronize();
+    return host;
+  }
+
+  std::shared_ptr<device::Device> device_;
+  std::shared_ptr<Allocator> allocator_;
+  std::shared_ptr<device::Stream> stream_;
+};
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(AllocatorContract);
+
+TEST_P(AllocatorContract, KnowsItsDevice) {
+  EXPECT_EQ(&allocator_->device(), device_.get());
+}
+
+TEST_P(AllocatorContract, ZeroBytesAreAddressZero) {
+  EXPECT_EQ(allocator_->allocate(0, *stream_), 0u);
+  allocator_->free(0, 0, *stream_);
+  stream_->synchronize();
+}
+
+TEST_P(AllocatorContract, AddressesAreAligned) {
+  for (const std::size_t bytes : {1, 2, 3, 7, 255, 256, 257, 4097, 1 << 20}) {
+    const device::Address address = allocator_->allocate(bytes, *stream_);
+    EXPECT_NE(address, 0u);
+    EXPECT_EQ(address % 256, 0u) << bytes << " bytes";
+    allocator_->free(address, bytes, *stream_);
+  }
+  stream_->synchronize();
+}
+
+TEST_P(AllocatorContract, LiveBlocksDoNotShareBytes) {
+  constexpr std::size_t kBlocks = 50;
+  std::vector<std::pair<device::Address, std::size_t>> blocks;
+  for (std::size_t i = 0; i < kBlocks; ++i) {
+    const std::size_t bytes = 1 + i * i * 7;
+    blocks.emplace_back(allocator_->allocate(bytes, *stream_), bytes);
+    stream_->fill(blocks.back().first, static_cast<std::uint32_t>(i + 1), 1, bytes);
+  }
+  for (std::size_t i = 0; i < kBlocks; ++i) {
+    const std::vector<unsigned char> host = fetch(blocks[i].first, blocks[i].second);
+    EXPECT_EQ(host, std::vector<unsigned char>(blocks[i].second, static_cast<unsigned char>(i + 1)))
+        << "block " << i;
+  }
+  for (const auto& [address, bytes] : blocks) allocator_->free(address, bytes, *stream_);
+  stream_->synchronize();
+}
+
+// Work queued before a free still finds its bytes, although the block may be handed out again at once.
+TEST_P(AllocatorContract, FreesFollowTheStreamsOrder) {
+  constexpr std::size_t kBytes = 1 << 16;
+  constexpr int kRounds = 20;
+  std::vector<std::vector<unsigned char>> seen(kRounds, std::vector<unsigned char>(kBytes));
+  for (int round = 0; round < kRounds; ++round) {
+    const device::Address address = allocator_->allocate(kBytes, *stream_);
+    stream_->fill(address, static_cast<std::uint32_t>(round + 1), 1, kBytes);
+    stream_->copy_to_host(seen[static_cast<std::size_t>(round)].data(), address, kBytes);
+    allocator_->free(address, kBytes, *stream_);
+  }
+  stream_->synchronize();
+  for (int round = 0; round < kRounds; ++round) {
+    EXPECT_THAT(seen[static_cast<std::size_t>(round)], testing::Each(round + 1)) << "round " << round;
+  }
+}
+
+TEST_P(AllocatorContract, OutOfMemorySaysWhatWasWantedAndWhatIsFree) {
+  constexpr std::size_t kTooMuch = std::size_t{1} << 60;
+  for (const std::size_t bytes : {kTooMuch, SIZE_MAX - 1}) {
+    try {
+      allocator_->allocate(bytes, *stream_);
+      FAIL() << bytes << " bytes were given";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::out_of_memory) << error.what();
+      EXPECT_THAT(error.message(), testing::HasSubstr(device_->facts().name));
+      EXPECT_THAT(error.message(), testing::HasSubstr("free"));
+      EXPECT_THAT(error.message(), testing::HasSubstr(std::to_string(bytes)));
+    }
+  }
+  // And goes on as if nothing had been asked.
+  const device::Address address = allocator_->allocate(1024, *stream_);
+  EXPECT_NE(address, 0u);
+  allocator_->free(address, 1024, *stream_);
+  stream_->synchronize();
+}
+
+TEST_P(AllocatorContract, ThreadsMayAllocateAtOnce) {
+  constexpr std::size_t kThreads = 4;
+  constexpr std::size_t kBlocks = 100;
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      const auto stream = device_->make_stream();
+      for (std::size_t i = 0; i < kBlocks; ++i) {
+        const std::size_t bytes = 64 + (i * 37 + t) % 5000;
+        const auto mark = static_cast<unsigned char>(t * kBlocks + i);
+        const device::Address address = allocator_->allocate(bytes, *stream);
+        stream->fill(address, mark, 1, bytes);
+        std::vector<unsigned char> host(bytes);
+        stream->copy_to_host(host.data(), address, bytes);
+        allocator_->free(address, bytes, *stream);
+        stream->synchronize();
+        if (host != std::vector<unsigned char>(bytes, mark)) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_P(AllocatorContract, BlocksMayBeFreedOnAnotherStreamThatWaited) {
+  constexpr std::size_t kBytes = 1 << 16;
+  const auto other = device_->make_stream();
+  const auto event = device_->make_event(false);
+  std::vector<unsigned char> seen(kBytes);
+  const device::Address address = allocator_->allocate(kBytes, *stream_);
+  stream_->fill(address, 9, 1, kBytes);
+  stream_->copy_to_host(seen.data(), address, kBytes);
+  stream_->record(*event);
+  other->wait(*event);
+  allocator_->free(address, kBytes, *other);
+  other->synchronize();
+  stream_->synchronize();
+  EXPECT_THAT(seen, testing::Each(9));
+}
+
+TEST_P(AllocatorContract, BuffersFreeWhatTheyOwn) {
+  std::vector<unsigned char> seen(300);
+  {
+    Buffer buffer(allocator_, 300, stream_);
+    EXPECT_NE(buffer.address(), 0u);
+    EXPECT_EQ(buffer.bytes(), 300u);
+    EXPECT_EQ(&buffer.stream(), stream_.get());
+    stream_->fill(buffer.address(), 5, 1, 300);
+    stream_->copy_to_host(seen.data(), buffer.address(), 300);
+  }
+  stream_->synchronize();
+  EXPECT_THAT(seen, testing::Each(5));
+}
+
+}  // namespace gpuforge::memory
