@@ -1,0 +1,97 @@
+#include "gpuforge/array/array_kernels.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "gpuforge/base/environment.h"
+#include "gpuforge/device/cpu_device.h"
+
+namespace gpuforge {
+namespace {
+
+// Every kernel that any call can ask for.
+std::vector<std::string> all_expressions() {
+  std::set<std::string> expressions;
+  for (const DType to : kAllDTypes) {
+    for (const DType from : kAllDTypes) {
+      expressions.insert(copy_expression(to, from, true));
+      if (to != from) expressions.insert(copy_expression(to, from, false));
+    }
+    expressions.insert(range_expression(to));
+    expressions.insert(fill_expression(element_bytes(to)));
+  }
+  return {expressions.begin(), expressions.end()};
+}
+
+TEST(ArrayKernels, DtypesOfOneSizeShareTheirCopies) {
+  EXPECT_EQ(copy_expression(DType::f16, DType::f16, true), copy_expression(DType::i16, DType::i16, true));
+  EXPECT_NE(copy_expression(DType::f16, DType::i16, true), copy_expression(DType::i16, DType::f16, true));
+  // 132 conversions, dense and strided; 4 sizes moved; 4 sizes filled; 12 ranges.
+  EXPECT_EQ(all_expressions().size(), 132u * 2 + 4 + 4 + 12);
+}
+
+// The launches pass these sizes; a struct that the two compilers lay out differently would show here.
+TEST(ArrayKernels, ParametersAreWhatTheLaunchesPass) {
+  jit::JitOptions options = jit_options(read_environment());
+  options.cache_dir.reset();
+  const auto context = Context::make(device::make_cpu_device(), {.jit = options});
+  jit::Jit& jit = context->jit();
+  try {
+    jit.compiler().version();
+  } catch (const Error& error) {
+    GTEST_SKIP() << "no compiler here: " << error.what();
+  }
+  constexpr std::size_t kWalk = 3 * kMaxRank * 8 + 8;
+  const std::pair<std::string, std::vector<std::size_t>> kernels[] = {
+      {copy_expression(DType::f16, DType::f32, false), {8, 8, 8, 4}},
+      {copy_expression(DType::f16, DType::boolean, true), {8, 8, 8, kWalk}},
+      {fill_expression(8), {8, 8, 8, kWalk}},
+      {range_expression(DType::f8e4m3), {8, 8, 8, 8}},
+  };
+  for (const auto& [expression, bytes] : kernels) {
+    const auto compiled = jit.compile(array_kernel_source(jit, expression), jit::Arch::parse("sm_90a"));
+    std::vector<std::size_t> found;
+    for (const jit::Parameter& parameter : compiled->entry(expression).parameters)
+      found.push_back(parameter.bytes);
+    EXPECT_EQ(found, bytes) << expression;
+  }
+}
+
+class ArrayKernelsCompileEveryArch : public testing::TestWithParam<std::string> {};
+
+TEST_P(ArrayKernelsCompileEveryArch, WithoutSpills) {
+  jit::JitOptions options = jit_options(read_environment());
+  options.cache_dir.reset();
+  const auto context = Context::make(device::make_cpu_device(), {.jit = options});
+  jit::Jit& jit = context->jit();
+  try {
+    jit.compiler().version();
+  } catch (const Error& error) {
+    GTEST_SKIP() << "no compiler here: " << error.what();
+  }
+  jit::KernelSource source = array_kernel_source(jit, "");
+  source.instantiations = all_expressions();
+  const auto compiled = jit.compile(source, jit::Arch::parse(GetParam()));
+  EXPECT_THAT(jit::performance_warnings(*compiled), testing::IsEmpty());
+  EXPECT_GE(compiled->entries.size(), source.instantiations.size());
+  for (const jit::Entry& entry : compiled->entries) {
+    EXPECT_EQ(entry.spill_store_bytes + entry.spill_load_bytes + entry.stack_bytes, 0u) << entry.expression;
+    EXPECT_GT(entry.registers, 0) << entry.expression;
+    EXPECT_LE(entry.registers, 64)
+        << entry.expression;  // four blocks of 256 threads on a multiprocessor at least
+  }
+}
+
+std::vector<std::string> arch_names() {
+  std::vector<std::string> names;
+  for (const jit::Arch& arch : jit::listed_archs()) names.push_back(arch.name());
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Listed, ArrayKernelsCompileEveryArch, testing::ValuesIn(arch_names()),
+                         [](const auto& arch_info) { return arch_info.param; });
+
+}  // namespace
+}  // namespace gpuforge

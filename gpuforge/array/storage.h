@@ -1,0 +1,28 @@
+// What arrays share: one allocation, its context, and the streams that work with it.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "gpuforge/array/array.h"
+
+namespace gpuforge {
+
+struct Array::Storage {
+  Storage(std::shared_ptr<Context> owner, std::size_t bytes, device::Stream& stream);
+  ~Storage();
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  void record_use(device::Stream& stream);
+
+  std::shared_ptr<Context> context;
+  std::shared_ptr<device::Stream> home;  // the stream the memory is freed on
+  memory::Buffer buffer;
+  std::mutex mutex;
+  std::vector<std::shared_ptr<device::Stream>>
+      visitors;  // other streams with work on the memory; under mutex
+};
+
+}  // namespace gpuforge
