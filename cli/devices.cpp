@@ -1,0 +1,67 @@
+// gpuforge devices: what this machine can run on.
+#include "cli/device_json.h"
+#include "cli/quantity.h"
+#include "cli/report.h"
+#include "cli/session.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+#include "gpuforge/device/open_device.h"
+
+namespace gpuforge::cli {
+namespace {
+
+std::string shown(std::size_t bytes) {
+  return bytes > 0 ? show_bytes(bytes) : std::string("-");
+}
+
+int run(Session& session, const Invocation&) {
+  const auto devices = [&] {
+    const Progress progress(session.messages, "asking the CUDA driver");
+    return device::list_devices(library_search(session.environment));
+  }();
+  if (session.json) {
+    Json list = Json::array();
+    for (const auto& device : devices) list.push_back(device_json(device));
+    Json json = document("devices");
+    json.set("devices", std::move(list));
+    session.out.document(json);
+    return kDone;
+  }
+  Table table({"device", "product", "arch", ">memory", ">multiprocessors", "usable"});
+  std::string reasons;
+  for (const auto& device : devices) {
+    const auto& facts = device.facts;
+    const std::string arch = facts.compute_major > 0
+                                 ? format_text("sm_{}{}", facts.compute_major, facts.compute_minor)
+                                 : std::string("-");
+    const std::string count =
+        facts.multiprocessors > 0 ? format_text("{}", facts.multiprocessors) : std::string("-");
+    table.add_row({facts.name, facts.product.empty() ? "-" : facts.product, arch, shown(facts.memory_bytes),
+                   count, device.usable ? "yes" : "no"});
+    if (device.usable) continue;
+    // Some reasons begin with the device, some do not.
+    const bool named = device.reason.starts_with(facts.name) || device.reason.starts_with("device ");
+    reasons +=
+        wrap(named ? device.reason : facts.name + ": " + device.reason, session.terminal.columns, 0) + "\n";
+  }
+  session.out.write(table.text());
+  if (!reasons.empty()) session.out.write("\n" + reasons);
+  return kDone;
+}
+
+constexpr Example kExamples[] = {
+    {.line = "gpuforge devices", .meaning = "a table; the first column is what --device takes"},
+    {.line = "gpuforge devices --json", .meaning = "every fact, for scripts"},
+};
+
+}  // namespace
+
+const Command kDevicesCommand = {
+    .name = "devices",
+    .summary = "list GPUs, simulator and CPU, usable or why not",
+    .usage = "[--json]",
+    .examples = kExamples,
+    .run = run,
+};
+
+}  // namespace gpuforge::cli

@@ -1,0 +1,23 @@
+// Columns of text for people, aligned, without colour of their own.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace gpuforge::cli {
+
+class Table {
+ public:
+  // A column whose heading starts with '>' is aligned to the right (the sign is not printed).
+  explicit Table(std::vector<std::string> headings);
+  void add_row(std::vector<std::string> cells);
+  bool empty() const { return rows_.empty(); }
+  std::string text() const;  // with a final newline
+
+ private:
+  std::vector<std::string> headings_;
+  std::vector<bool> right_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace gpuforge::cli

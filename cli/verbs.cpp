@@ -1,0 +1,16 @@
+#include "cli/verbs.h"
+
+namespace gpuforge::cli {
+namespace {
+
+constexpr const Command* kAll[] = {&kDoctorCommand, &kDevicesCommand, &kCompileCommand,
+                                   &kRunCommand,    &kCacheCommand,   &kCompletionCommand,
+                                   &kHelpCommand,   &kVersionCommand, &kProbeCommand};
+
+}  // namespace
+
+std::span<const Command* const> all_commands() {
+  return kAll;
+}
+
+}  // namespace gpuforge::cli

@@ -1,0 +1,23 @@
+// The verbs, one file each.
+#pragma once
+
+#include <span>
+
+#include "cli/command.h"
+
+namespace gpuforge::cli {
+
+extern const Command kDoctorCommand;
+extern const Command kDevicesCommand;
+extern const Command kCompileCommand;
+extern const Command kRunCommand;
+extern const Command kCacheCommand;
+extern const Command kCompletionCommand;
+extern const Command kHelpCommand;
+extern const Command kVersionCommand;
+extern const Command kProbeCommand;  // hidden: doctor's questions, asked in a child process
+
+// In the order the help lists them.
+std::span<const Command* const> all_commands();
+
+}  // namespace gpuforge::cli
