@@ -34,8 +34,8 @@ struct Compiled {
   std::string source_name;
   std::string key;  // hex, as in the cache
   std::string ptx;
-  std::string cubin;  // empty for virtual archs
-  std::string log;    // warnings and ptxas remarks
+  std::string cubin;             // empty for virtual archs
+  std::string log;               // warnings and ptxas remarks
   std::string compiler_version;  // "13.0.88"
   double compile_ms = 0;         // spent when it was really compiled
   bool from_cache = false;

@@ -1,5 +1,5 @@
-// The kernels and device headers compiled into the program. Room kernels holds device headers shared by several
-// kernels; a kernel of one op lives in that op's folder. Only NVRTC reads .cu and .cuh files.
+// The kernels and device headers compiled into the program. Room kernels holds device headers shared by
+// several kernels; a kernel of one op lives in that op's folder. Only NVRTC reads .cu and .cuh files.
 #pragma once
 
 #include <span>
