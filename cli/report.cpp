@@ -41,9 +41,9 @@ int exit_code(ErrorCode code) {
 
 int report_error(const Error& error, std::string_view verb, bool json, Output& out, Messages& messages) {
   std::string text = error.message();
-  const bool show_detail = error.code() == ErrorCode::compile || messages.shows(LogLevel::debug);
-  // A message may hold its detail already (the first lines of a compiler's log).
-  if (show_detail && !error.detail().empty() && text.find(error.detail()) == std::string::npos) {
+  // A compile error's message shows the first error whole; the log adds something when there are more.
+  const bool more_errors = error.code() == ErrorCode::compile && text.find("\n(and ") != std::string::npos;
+  if ((more_errors || messages.shows(LogLevel::debug)) && !error.detail().empty()) {
     text += indented(error.detail());
   }
   messages.write(LogLevel::error, text);

@@ -31,6 +31,14 @@ class Compile(CliTest):
         self.assertEqual([(p["declared_type"], p["name"], p["bytes"]) for p in entry["parameters"]],
                          [("int", "n", 4), ("float", "a", 4), ("const float*", "x", 8), ("float*", "y", 8)])
 
+    def test_one_error_is_shown_once_and_several_all(self):
+        one = self.file("one.cu", 'extern "C" __global__ void k(float* y) { y[0] = z; }\n')
+        self.assertEqual(self.run_cli("compile", one, "--arch", "sm_80", code=1).stderr.count("is undefined"), 1)
+        two = self.file("two.cu", 'extern "C" __global__ void k(float* y) {\n  y[0] = z;\n  y[1] = w;\n}\n')
+        shown = self.run_cli("compile", two, "--arch", "sm_80", code=1).stderr
+        self.assertIn('identifier "w" is undefined', shown)
+        self.assertLess(shown.index('two.cu:2: error: identifier "z"'), shown.index('"w"'))
+
     def test_every_listed_arch(self):
         results = self.document("compile", self.source, "--arch", "all")["results"]
         self.assertEqual([r["arch"] for r in results], ["sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"])
