@@ -35,7 +35,7 @@ std::vector<jit::Arch> archs_of(Session& session, const Invocation& invocation) 
   }
   if (!archs.empty()) return archs;
   const Progress progress(session.messages, "asking the CUDA driver");
-  for (const auto& listing : device::list_devices(library_search(session.environment))) {
+  for (const auto& listing : device::list_devices(cuda::search_options(session.environment))) {
     if (listing.usable && listing.facts.kind == device::DeviceKind::cuda)
       return {jit::native_arch(listing.facts)};
   }

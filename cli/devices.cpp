@@ -17,7 +17,7 @@ std::string shown(std::size_t bytes) {
 int run(Session& session, const Invocation&) {
   const auto devices = [&] {
     const Progress progress(session.messages, "asking the CUDA driver");
-    return device::list_devices(library_search(session.environment));
+    return device::list_devices(cuda::search_options(session.environment));
   }();
   if (session.json) {
     Json list = Json::array();

@@ -112,7 +112,7 @@ void check_nvrtc(const ProbeAnswer& answer, int driver_version, Findings& findin
 }
 
 void check_headers(const Session& session, Findings& findings) {
-  const auto folders = jit::toolkit_include_dirs(library_search(session.environment));
+  const auto folders = jit::toolkit_include_dirs(cuda::search_options(session.environment));
   for (const auto& folder : folders)
     findings.push_back({"CUDA headers", Status::pass, folder.string(), {}, {}});
   if (!folders.empty()) return;

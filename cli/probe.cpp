@@ -17,7 +17,7 @@ namespace gpuforge::cli {
 namespace {
 
 Json driver_answer(const Session& session) {
-  const cuda::SearchOptions search = library_search(session.environment);
+  const cuda::SearchOptions search = cuda::search_options(session.environment);
   const auto driver = cuda::Driver::load(search);
   Json json = Json::object();
   json.set("version", driver->version());
@@ -60,7 +60,7 @@ Json nvrtc_copies(const cuda::SearchOptions& search) {
 }
 
 Json nvrtc_answer(const Session& session) {
-  const cuda::SearchOptions search = library_search(session.environment);
+  const cuda::SearchOptions search = cuda::search_options(session.environment);
   const auto nvrtc = cuda::Nvrtc::load(search);
   jit::Compiler compiler(search, std::nullopt);
   Json json = Json::object();
@@ -78,7 +78,7 @@ Json nvrtc_answer(const Session& session) {
 
 Json cublas_lt_answer(const Session& session) {
   std::string why;
-  const auto library = cuda::CublasLt::try_load(library_search(session.environment), &why);
+  const auto library = cuda::CublasLt::try_load(cuda::search_options(session.environment), &why);
   if (!library) throw Error(ErrorCode::unavailable, "cuBLASLt not found", why);
   Json json = Json::object();
   json.set("version", std::uint64_t{library->version()});

@@ -16,7 +16,7 @@ constexpr std::size_t kPieceBytes = std::size_t{64} << 20;
 
 // The one that is asked for, or the lab's rule: cuda:0, else the simulator.
 std::shared_ptr<device::Device> open_run_device(Session& session) {
-  const cuda::SearchOptions search = library_search(session.environment);
+  const cuda::SearchOptions search = cuda::search_options(session.environment);
   const Progress progress(session.messages, "opening the device");
   if (session.settings.device) {
     auto device = device::open_device(*session.settings.device, search);

@@ -21,7 +21,7 @@ jit::KernelSource transpose_source() {
 // cuda:0 where there is a usable one. What is wrong with a GPU that is there is said elsewhere.
 std::shared_ptr<device::Device> open_gpu(const Session& session) {
   try {
-    return device::open_device("cuda:0", library_search(session.environment));
+    return device::open_device("cuda:0", cuda::search_options(session.environment));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unavailable) throw;
     return nullptr;

@@ -15,16 +15,8 @@ Json document(std::string_view verb) {
   return json;
 }
 
-cuda::SearchOptions library_search(const Environment& environment) {
-  if (environment.library_path != "none") return cuda::search_options(environment);
-  cuda::SearchOptions nothing;
-  nothing.system = false;
-  return nothing;
-}
-
 jit::JitOptions jit_options(const Session& session) {
   jit::JitOptions options = gpuforge::jit_options(session.environment);
-  options.search = library_search(session.environment);
   options.cache_dir = session.settings.cache_dir;
   options.cache_limit_bytes = session.settings.cache_limit_bytes;
   options.kernel_dir = session.settings.kernel_dir;

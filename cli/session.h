@@ -36,8 +36,6 @@ struct Session {
 // A document's first members: which program, which verb.
 Json document(std::string_view verb);
 
-// As the environment says; GPUFORGE_LIBRARY_PATH=none looks nowhere at all.
-cuda::SearchOptions library_search(const Environment& environment);
 jit::JitOptions jit_options(const Session& session);
 
 // What this process has begun to write into the cache, for an interrupt; never fails.

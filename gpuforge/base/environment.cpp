@@ -12,9 +12,10 @@ constexpr std::array kTable = {
                      &Environment::device},
     EnvironmentEntry{"GPUFORGE_CACHE_DIR", "folder of compiled kernels and tuning results",
                      &Environment::cache_dir},
-    EnvironmentEntry{"GPUFORGE_LIBRARY_PATH",
-                     "folders searched first for libcuda, NVRTC and cuBLASLt, separated by ':'",
-                     &Environment::library_path},
+    EnvironmentEntry{
+        "GPUFORGE_LIBRARY_PATH",
+        "folders searched first for libcuda, NVRTC and cuBLASLt, separated by ':'; none: search nowhere",
+        &Environment::library_path},
     EnvironmentEntry{"GPUFORGE_LOG", "least level of messages on stderr: debug, info, warning, error or off",
                      &Environment::log},
     EnvironmentEntry{"GPUFORGE_STRICT",

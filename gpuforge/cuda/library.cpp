@@ -73,6 +73,10 @@ std::string_view name(LibraryKind kind) {
 
 SearchOptions search_options(const Environment& environment) {
   SearchOptions options;
+  if (environment.library_path == "none") {
+    options.system = false;
+    return options;
+  }
   options.explicit_path = environment.library_path;
   options.path = environment.path;
   if (environment.home) options.home = *environment.home;

@@ -1,7 +1,7 @@
 // Finding and opening NVIDIA's shared libraries at run time. Nothing of CUDA is linked.
 //
 // Search order, first usable copy wins:
-//   1. explicit     files or folders in GPUFORGE_LIBRARY_PATH, separated by ':'
+//   1. explicit     files or folders in GPUFORGE_LIBRARY_PATH, separated by ':'; "none" ends the search there
 //   2. deps         .deps/ of the tree the executable (not the current folder) lies in
 //   3. wheel        nvidia/*/lib folders in the site-packages of the python3 on PATH, of ~/.local and of the
 //   system

@@ -245,6 +245,17 @@ TEST(SearchOptions, ComeFromTheEnvironmentsTable) {
   EXPECT_EQ(options.executable->filename(), "cuda_test");
 }
 
+TEST(SearchOptions, NoneLooksNowhereAtAll) {
+  Environment environment;
+  environment.library_path = "none";
+  environment.path = "/usr/bin";
+  environment.home = "/home/user";
+  environment.cuda_home = "/usr/local/cuda";
+  const SearchOptions options = search_options(environment);
+  for (const LibraryKind kind : {LibraryKind::driver, LibraryKind::nvrtc, LibraryKind::cublas_lt})
+    EXPECT_TRUE(find_library(kind, options).empty()) << name(kind);
+}
+
 TEST(SharedLibrary, OpensPathsWithSpacesAndOtherAlphabets) {
   TemporaryTree tree;
   // "Zsuzsa's Ordner" in three scripts, as UTF-8 bytes.
