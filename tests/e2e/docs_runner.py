@@ -186,7 +186,10 @@ class Runner:
         if not re.search(r"\bint main\(", block.text):
             self.log.append(f"{block.where}: a fragment, not compiled")
             return None
-        source, program = self.scratch / "block.cpp", self.scratch / "block"
+        # Below the build folder, as a user's own target would lie: .deps/ is found from where a program is.
+        program = self.build / "docs_test" / "block"
+        program.parent.mkdir(exist_ok=True)
+        source = self.scratch / "block.cpp"
         source.write_text(block.text)
         libraries = sorted(str(p) for p in (self.build / "gpuforge").rglob("libgpuforge_*.a"))
         compiled = self.call(["g++", "-std=c++20", "-Wall", "-Werror", f"-I{self.root}", str(source), "-o", str(program),
