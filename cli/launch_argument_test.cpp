@@ -11,6 +11,7 @@
 #include "gpuforge/base/convert.h"
 #include "gpuforge/base/error.h"
 #include "gpuforge/base/file.h"
+#include "gpuforge/base/temporary_folder_for_tests.h"
 
 namespace gpuforge::cli {
 namespace {
@@ -166,19 +167,13 @@ TEST(LaunchArgument, RefusesSizesThatOverflow) {
 
 class LaunchArgumentFiles : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "gpuforge-cli-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
   LaunchArgument load(const std::string& text) {
     LaunchArgument argument = parse(text);
     load_file(argument);
     return argument;
   }
   std::string path(const std::string& file) const { return (folder_ / file).string(); }
-  std::filesystem::path folder_;
+  const TemporaryFolder folder_;
 };
 
 TEST_F(LaunchArgumentFiles, TakesDtypeAndShapeFromNpy) {

@@ -6,6 +6,7 @@
 #include "cli/config_file.h"
 #include "gpuforge/base/error.h"
 #include "gpuforge/base/file.h"
+#include "gpuforge/base/temporary_folder_for_tests.h"
 
 namespace gpuforge::cli {
 namespace {
@@ -15,15 +16,11 @@ using testing::HasSubstr;
 class SettingsTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "gpuforge-cli-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
     project_ = root_ / "project";
     std::filesystem::create_directories(project_ / "deep/er");
     std::filesystem::create_directories(root_ / "home/.config/gpuforge");
     environment_.home = (root_ / "home").string();
   }
-  void TearDown() override { std::filesystem::remove_all(root_); }
 
   void project_file(const std::string& text) { write_file(project_ / "gpuforge.yaml", text); }
   void user_file(const std::string& text) { write_file(root_ / "home/.config/gpuforge/gpuforge.yaml", text); }
@@ -47,7 +44,8 @@ class SettingsTest : public testing::Test {
     return {};
   }
 
-  std::filesystem::path root_;
+  const TemporaryFolder temporary_;
+  const std::filesystem::path root_ = temporary_.path();
   std::filesystem::path project_;
   Environment environment_;
   Invocation invocation_;

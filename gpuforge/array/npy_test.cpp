@@ -9,6 +9,7 @@
 
 #include "gpuforge/base/error.h"
 #include "gpuforge/base/file.h"
+#include "gpuforge/base/temporary_folder_for_tests.h"
 
 namespace gpuforge {
 namespace {
@@ -416,9 +417,8 @@ TEST(Npy, SurvivesMutations) {
 }
 
 TEST(Npy, Files) {
-  std::string folder = (std::filesystem::temp_directory_path() / "gpuforge_npy_XXXXXX").string();
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-  const std::filesystem::path path = std::filesystem::path(folder) / "x.npy";
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "x.npy";
   const HostArray array{DType::u8, {3}, {std::byte{1}, std::byte{2}, std::byte{3}}};
   write_npy(path, array);
   EXPECT_EQ(read_npy(path).elements, array.elements);
@@ -437,7 +437,6 @@ TEST(Npy, Files) {
   write_file(path, "");
   EXPECT_THROW(read_npy(path), Error);
   EXPECT_THROW(read_npy(path.parent_path() / "absent.npy"), Error);
-  std::filesystem::remove_all(folder);
 }
 
 TEST(Npy, WritingChecksItsArray) {

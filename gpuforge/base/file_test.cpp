@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "gpuforge/base/error.h"
+#include "gpuforge/base/temporary_folder_for_tests.h"
 
 namespace gpuforge {
 namespace {
@@ -23,18 +24,12 @@ using testing::HasSubstr;
 
 class FileTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "gpuforge_file_test_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   std::size_t entries() const {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
   }
 
-  fs::path folder_;
+  const TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 };
 
 template <typename F>

@@ -1,4 +1,5 @@
 #include "gpuforge/device/host_machine.h"
+#include "gpuforge/base/temporary_folder_for_tests.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -16,19 +17,16 @@ constexpr std::size_t kMega = 1 << 20;
 class HostMachine : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "gpuforge_host_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
     write("proc/meminfo", "MemTotal:       1048576 kB\nMemFree:  1 kB\nMemAvailable:    524288 kB\n");
   }
-  void TearDown() override { std::filesystem::remove_all(root_); }
 
   void write(const std::string& path, const std::string& text) {
     std::filesystem::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path) << text;
   }
 
-  std::filesystem::path root_;
+  const TemporaryFolder temporary_;
+  const std::filesystem::path root_ = temporary_.path();
 };
 
 TEST_F(HostMachine, ReadsMeminfo) {

@@ -5,8 +5,8 @@
 
 #include "gpuforge/base/file.h"
 #include "gpuforge/base/json.h"
+#include "gpuforge/base/temporary_folder_for_tests.h"
 #include "gpuforge/jit/compiled_for_tests.h"
-#include "gpuforge/jit/temporary_folder_for_tests.h"
 
 namespace gpuforge::jit {
 namespace {

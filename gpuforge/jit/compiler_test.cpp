@@ -8,9 +8,9 @@
 
 #include "gpuforge/base/error.h"
 #include "gpuforge/base/file.h"
+#include "gpuforge/base/temporary_folder_for_tests.h"
 #include "gpuforge/jit/compiler_memo.h"
 #include "gpuforge/jit/jit.h"
-#include "gpuforge/jit/temporary_folder_for_tests.h"
 #include "gpuforge/kernels/kernels.h"
 
 namespace gpuforge::jit {

@@ -16,10 +16,10 @@
 #include <thread>
 
 #include "gpuforge/base/file.h"
+#include "gpuforge/base/temporary_folder_for_tests.h"
 #include "gpuforge/jit/compiled_for_tests.h"
 #include "gpuforge/jit/disk_cache.h"
 #include "gpuforge/jit/file_lock.h"
-#include "gpuforge/jit/temporary_folder_for_tests.h"
 
 namespace gpuforge::jit {
 namespace {

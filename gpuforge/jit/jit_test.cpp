@@ -7,10 +7,10 @@
 #include <thread>
 
 #include "gpuforge/base/error.h"
+#include "gpuforge/base/temporary_folder_for_tests.h"
 #include "gpuforge/jit/compiler_memo.h"
 #include "gpuforge/jit/fake_device_for_tests.h"
 #include "gpuforge/jit/once_map.h"
-#include "gpuforge/jit/temporary_folder_for_tests.h"
 
 namespace gpuforge::jit {
 namespace {

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "gpuforge/base/error.h"
-#include "gpuforge/jit/temporary_folder_for_tests.h"
+#include "gpuforge/base/temporary_folder_for_tests.h"
 
 namespace gpuforge::jit {
 namespace {

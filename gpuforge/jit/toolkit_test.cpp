@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gpuforge/base/temporary_folder_for_tests.h"
 #include "gpuforge/jit/jit.h"
-#include "gpuforge/jit/temporary_folder_for_tests.h"
 
 namespace gpuforge::jit {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "gpuforge/base/environment.h"
 #include "gpuforge/base/file.h"
+#include "gpuforge/base/temporary_folder_for_tests.h"
 #include "gpuforge/cuda/nvrtc.h"
 #include "gpuforge/jit/jit.h"
-#include "gpuforge/jit/temporary_folder_for_tests.h"
 #include "gpuforge/jit/translation_unit.h"
 
 namespace gpuforge::jit {

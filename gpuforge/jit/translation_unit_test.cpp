@@ -8,7 +8,7 @@
 #include <random>
 
 #include "gpuforge/base/file.h"
-#include "gpuforge/jit/temporary_folder_for_tests.h"
+#include "gpuforge/base/temporary_folder_for_tests.h"
 
 namespace gpuforge::jit {
 namespace {

@@ -1,29 +1,17 @@
 // For tests: a fresh folder of files, removed at the end.
 #pragma once
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <stdexcept>
 #include <string>
 #include <string_view>
+
+#include "gpuforge/base/temporary_folder_for_tests.h"
 
 namespace gpuforge::fake_driver {
 
 class TemporaryTree {
  public:
-  TemporaryTree() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "gpuforge_test_XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
-    root_ = pattern;
-  }
-  ~TemporaryTree() {
-    std::error_code ignored;
-    std::filesystem::remove_all(root_, ignored);
-  }
-  TemporaryTree(const TemporaryTree&) = delete;
-  TemporaryTree& operator=(const TemporaryTree&) = delete;
-
   const std::filesystem::path& root() const { return root_; }
   std::filesystem::path operator/(std::string_view path) const { return root_ / path; }
 
@@ -48,7 +36,8 @@ class TemporaryTree {
   }
 
  private:
-  std::filesystem::path root_;
+  const TemporaryFolder temporary_;
+  const std::filesystem::path root_ = temporary_.path();
 };
 
 }  // namespace gpuforge::fake_driver

@@ -1,7 +1,6 @@
 // A fresh folder for one test, removed with all it holds.
 #pragma once
 
-#include <gtest/gtest.h>
 #include <stdlib.h>
 
 #include <filesystem>
@@ -10,12 +9,12 @@
 #include <string_view>
 #include <system_error>
 
-namespace gpuforge::jit {
+namespace gpuforge {
 
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "gpuforge_jit_XXXXXX").string();
+    std::string pattern = (std::filesystem::temp_directory_path() / "gpuforge_test_XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) throw std::filesystem::filesystem_error("mkdtemp", pattern, {});
     path_ = pattern;
   }
@@ -40,4 +39,4 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace gpuforge::jit
+}  // namespace gpuforge
