@@ -1,0 +1,71 @@
+// The running block, as handlers and checkers see it; how it is scheduled is in block_run.cpp.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "gpuforge/sim/access.h"
+#include "gpuforge/sim/frame.h"
+#include "gpuforge/sim/launch.h"
+#include "gpuforge/sim/warp.h"
+
+namespace gpuforge::sim {
+
+// Generic addresses: global ones are host addresses (below 2^47); the other spaces have windows above them.
+inline constexpr std::uint64_t kSharedWindow = std::uint64_t{1} << 60;
+inline constexpr std::uint64_t kLocalWindow = std::uint64_t{2} << 60;
+inline constexpr std::uint64_t kParamWindow = std::uint64_t{3} << 60;
+inline constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 32;
+
+// A named barrier: arrivals of the current phase.
+struct Barrier {
+  std::array<Mask, 32> arrived{};  // by warp
+  std::uint32_t threads = 0;       // counted so far
+  std::uint32_t expected = 0;      // 0: all threads of the block
+  bool open = false;               // someone has arrived
+  std::uint32_t true_votes = 0;    // bar.red
+  std::uint32_t votes = 0;
+  std::uint32_t site = 0;  // of the first arrival
+};
+
+class Block {
+ public:
+  Launch* launch = nullptr;
+  Index3 index;
+  std::uint64_t linear_index = 0;
+  // Shared memory: launch->shared_bytes of it, one bit per byte written in this block.
+  std::byte* shared = nullptr;
+  std::uint64_t* shared_initialized = nullptr;
+  // Local memory, one piece per thread: local + thread * local_stride; addresses are offsets into the piece.
+  // The bits of thread t start at local_initialized + t * local_stride / 64.
+  std::byte* local = nullptr;
+  std::uint64_t* local_initialized = nullptr;
+  std::uint32_t local_stride = 0;  // a multiple of 64
+  std::vector<Warp> warps;
+  std::vector<std::uint32_t> order;  // in which warps take turns
+  std::array<Barrier, 16> barriers;
+  std::vector<std::unique_ptr<Frame>> frames;         // of calls under way
+  std::vector<std::unique_ptr<Frame>> kernel_frames;  // one per warp, kept from block to block
+  std::uint32_t exited_threads = 0;
+};
+
+// A finding of one lane of `warp` at `op`, with kernel, place, block and thread filled in; nullptr when it
+// was only counted. `fatal` ends the launch: the caller returns nullptr from its handler after reporting.
+Finding* report(Warp& warp, const Op* op, FindingKind kind, int lane, bool fatal,
+                std::uint32_t other_site = kNoSite);
+// "shared_tile.cu:12" and the instruction's text, for messages about another site.
+Place place_of(const Launch& launch, std::uint32_t site);
+Index3 thread_index(const Launch& launch, std::uint32_t thread);  // from the linear index in the block
+
+// A load gave these lanes bytes that were never written: its destination registers are marked, and
+// instructions that use them are followed from here on.
+void mark_uninitialized(Warp& warp, const Op* op, Mask lanes);
+// Whether a source row of `op` (slot of op->operand) holds marked lanes. Stores ask it for their data.
+Mask uninitialized_lanes(const Warp& warp, const Op* op, int slot);
+// The same for the row of its address.
+Mask uninitialized_address(const Warp& warp, const Op* op);
+
+}  // namespace gpuforge::sim

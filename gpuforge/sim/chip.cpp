@@ -1,0 +1,100 @@
+#include "gpuforge/sim/chip.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace gpuforge::sim {
+namespace {
+
+constexpr std::size_t kKiB = 1024;
+constexpr std::size_t kMiB = 1024 * kKiB;
+constexpr std::size_t kGiB = 1024 * kMiB;
+constexpr int kWarpThreads = 32;
+constexpr std::size_t kSharedUnit = 128;  // shared memory is given out in these
+
+struct Product {
+  std::string_view name;
+  int multiprocessors = 0;
+  std::size_t memory_gib = 0;
+  std::size_t l2_kib = 0;
+};
+
+constexpr Chip chip(int number, Product product, int max_threads, int max_blocks, std::size_t shared_kib,
+                    int max_cluster_blocks) {
+  return {.major = number / 10,
+          .minor = number % 10,
+          .product = product.name,
+          .multiprocessors = product.multiprocessors,
+          .memory_bytes = product.memory_gib * kGiB,
+          .l2_bytes = product.l2_kib * kKiB,
+          .max_threads = max_threads,
+          .max_blocks = max_blocks,
+          .shared_bytes = shared_kib * kKiB,
+          .max_shared_per_block = shared_kib * kKiB - kReservedSharedBytes,
+          .max_cluster_blocks = max_cluster_blocks};
+}
+
+// Limits: "Technical Specifications per Compute Capability" of NVIDIA's programming guide.
+constexpr Chip kChips[] = {
+    chip(80, {"A100 SXM", 108, 80, 40 * 1024}, 2048, 32, 164, 0),
+    chip(86, {"RTX 3090", 82, 24, 6 * 1024}, 1536, 16, 100, 0),
+    chip(87, {"Jetson AGX Orin", 16, 64, 4 * 1024}, 1536, 16, 164, 0),
+    chip(89, {"RTX 4090", 128, 24, 72 * 1024}, 1536, 24, 100, 0),
+    chip(90, {"H100 SXM", 132, 80, 50 * 1024}, 2048, 32, 228, 8),
+    chip(100, {"B200", 148, 180, 126 * 1024}, 2048, 32, 228, 8),
+    chip(103, {"B300", 148, 268, 126 * 1024}, 2048, 32, 228, 8),
+    chip(110, {"Jetson AGX Thor", 20, 128, 32 * 1024}, 1536, 24, 228, 8),
+    chip(120, {"RTX 5090", 170, 32, 96 * 1024}, 1536, 24, 100, 8),
+    chip(121, {"GB10", 48, 128, 24 * 1024}, 1536, 24, 100, 8),
+};
+
+constexpr int kFirstWithA = 90;
+constexpr int kFirstWithF = 100;
+
+}  // namespace
+
+std::span<const Chip> chips() {
+  return kChips;
+}
+
+std::optional<ChipName> find_chip(std::string_view arch) {
+  constexpr std::string_view kPrefix = "sm_";
+  if (!arch.starts_with(kPrefix)) return std::nullopt;
+  const std::string_view rest = arch.substr(kPrefix.size());
+  int number = 0;
+  const char* const last = rest.data() + rest.size();
+  const auto [end, error] = std::from_chars(rest.data(), last, number);
+  if (error != std::errc() || last - end > 1) return std::nullopt;
+  const char suffix = end == last ? '\0' : *end;
+  if (rest.front() == '0' || (suffix != 0 && suffix != 'a' && suffix != 'f')) return std::nullopt;
+  if ((suffix == 'a' && number < kFirstWithA) || (suffix == 'f' && number < kFirstWithF)) return std::nullopt;
+  const auto found = std::find_if(std::begin(kChips), std::end(kChips),
+                                  [&](const Chip& candidate) { return candidate.number() == number; });
+  if (found == std::end(kChips)) return std::nullopt;
+  return ChipName{found, suffix};
+}
+
+std::string known_chips() {
+  std::string list;
+  for (const Chip& known : kChips) {
+    list += (list.empty() ? "sm_" : ", sm_") + std::to_string(known.number());
+    if (known.number() >= kFirstWithF) {
+      list += "[a|f]";
+    } else if (known.number() >= kFirstWithA) {
+      list += "[a]";
+    }
+  }
+  return list;
+}
+
+int resident_blocks(const Chip& chip, int threads_per_block, std::size_t shared_bytes) {
+  if (threads_per_block < 1 || threads_per_block > chip.max_threads_per_block) return 0;
+  if (shared_bytes > chip.max_shared_per_block) return 0;
+  const int warps = (threads_per_block + kWarpThreads - 1) / kWarpThreads;
+  const std::size_t taken =
+      (shared_bytes + kReservedSharedBytes + kSharedUnit - 1) / kSharedUnit * kSharedUnit;
+  return std::min({chip.max_threads / kWarpThreads / warps, chip.max_blocks,
+                   static_cast<int>(chip.shared_bytes / taken)});
+}
+
+}  // namespace gpuforge::sim

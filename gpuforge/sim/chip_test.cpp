@@ -1,0 +1,69 @@
+#include "gpuforge/sim/chip.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gpuforge::sim {
+namespace {
+
+TEST(Chip, KnowsTheChipsAndTheirSuffixes) {
+  for (const char* const arch : {"sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a",
+                                 "sm_100f", "sm_103", "sm_103a", "sm_103f", "sm_120", "sm_120a", "sm_120f"}) {
+    const auto found = find_chip(arch);
+    ASSERT_TRUE(found.has_value()) << arch;
+    std::string rebuilt = "sm_" + std::to_string(found->chip->number());
+    if (found->suffix != 0) rebuilt += found->suffix;
+    EXPECT_EQ(rebuilt, arch);
+  }
+}
+
+TEST(Chip, RefusesEverythingElse) {
+  for (const char* const arch :
+       {"", "sm_", "sm", "sm_75", "sm_80a", "sm_89f", "sm_90f", "sm_90b", "sm_90aa", "sm_091", "90a",
+        "sm_-90", "compute_90", "SM_90", "sm_99999999999999", "sm_90 ", "sm_9"}) {
+    EXPECT_FALSE(find_chip(arch).has_value()) << arch;
+  }
+}
+
+TEST(Chip, LimitsOfTheTable) {
+  const auto chip = [](const char* arch) { return *find_chip(arch)->chip; };
+  EXPECT_EQ(chip("sm_80").max_shared_per_block, 163u * 1024);
+  EXPECT_EQ(chip("sm_86").max_shared_per_block, 99u * 1024);
+  EXPECT_EQ(chip("sm_87").max_shared_per_block, 163u * 1024);
+  EXPECT_EQ(chip("sm_90").max_shared_per_block, 227u * 1024);
+  EXPECT_EQ(chip("sm_100").max_shared_per_block, 227u * 1024);
+  EXPECT_EQ(chip("sm_120").max_shared_per_block, 99u * 1024);
+  EXPECT_EQ(chip("sm_86").max_blocks, 16);
+  EXPECT_EQ(chip("sm_89").max_blocks, 24);
+  EXPECT_EQ(chip("sm_89").max_cluster_blocks, 0);
+  EXPECT_EQ(chip("sm_90").max_cluster_blocks, 8);
+  for (const Chip& each : chips()) {
+    EXPECT_TRUE(each.max_threads == 2048 || each.max_threads == 1536) << each.number();
+    EXPECT_EQ(each.registers, 65536);
+    EXPECT_GT(each.multiprocessors, 0);
+    EXPECT_GT(each.memory_bytes, each.l2_bytes);
+    EXPECT_FALSE(each.product.empty());
+  }
+}
+
+TEST(Chip, KnownOnesAreListed) {
+  EXPECT_THAT(known_chips(),
+              testing::AllOf(testing::StartsWith("sm_80, sm_86"), testing::HasSubstr("sm_90[a],"),
+                             testing::HasSubstr("sm_120[a|f]")));
+}
+
+TEST(Chip, ResidentBlocks) {
+  const Chip& ampere = *find_chip("sm_86")->chip;
+  EXPECT_EQ(resident_blocks(ampere, 256, 0), 6);     // 1536 threads
+  EXPECT_EQ(resident_blocks(ampere, 32, 0), 16);     // 16 blocks
+  EXPECT_EQ(resident_blocks(ampere, 33, 0), 16);     // two warps each
+  EXPECT_EQ(resident_blocks(ampere, 1024, 0), 1);    // threads again
+  EXPECT_EQ(resident_blocks(ampere, 32, 49152), 2);  // 100 KiB, each with its reserved KiB
+  EXPECT_EQ(resident_blocks(ampere, 32, 99 * 1024), 1);
+  EXPECT_EQ(resident_blocks(ampere, 32, 99 * 1024 + 1), 0);
+  EXPECT_EQ(resident_blocks(ampere, 0, 0), 0);
+  EXPECT_EQ(resident_blocks(ampere, 1025, 0), 0);
+}
+
+}  // namespace
+}  // namespace gpuforge::sim

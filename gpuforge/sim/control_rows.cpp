@@ -1,0 +1,80 @@
+// Rows of what steers a thread or orders its memory accesses, and the table as a whole.
+#include <bit>
+
+#include "gpuforge/sim/block.h"
+#include "gpuforge/sim/fragments.h"
+#include "gpuforge/sim/races.h"
+#include "gpuforge/sim/schedule.h"
+#include "gpuforge/sim/table.h"
+
+namespace gpuforge::sim {
+namespace {
+
+template <Scope scope>
+const Op* fence(Warp& warp, const Op* op) {
+  RaceDetector* const races = warp.block->launch->races;
+  if (races != nullptr) races->fence(warp, warp.active, scope);
+  return op + 1;
+}
+Handlers bind_fence(const Match& match) {
+  if (match.has("cta")) return {fence<Scope::cta>, fence<Scope::cta>};
+  if (match.has("cluster")) return {fence<Scope::cluster>, fence<Scope::cluster>};
+  if (match.has("gpu") || match.has("gl")) return {fence<Scope::gpu>, fence<Scope::gpu>};
+  return {fence<Scope::sys>, fence<Scope::sys>};
+}
+
+const Op* nothing(Warp&, const Op* op) {
+  return op + 1;
+}
+Handlers bind_nothing(const Match&) {
+  return {nothing, nothing};
+}
+
+// Time passes; others get their turn.
+const Op* sleep(Warp& warp, const Op* op) {
+  warp.fuel = 0;
+  return op + 1;
+}
+Handlers bind_sleep(const Match&) {
+  return {sleep, sleep};
+}
+
+const Op* trap(Warp& warp, const Op* op) {
+  if (Finding* finding = report(warp, op, FindingKind::trap, std::countr_zero(warp.active), true))
+    finding->message = "the kernel ended itself with trap";
+  return nullptr;
+}
+Handlers bind_trap(const Match&) {
+  return {trap, trap};
+}
+
+// Rows without a binder are the decoder's: it knows labels and functions.
+constexpr OpcodeRow kRows[] = {
+    {"bra[.uni] label", OpClass::control, nullptr},
+    {"brx.idx[.uni] index, targets", OpClass::control, nullptr},
+    {"call[.uni] (results), function, (arguments), prototype", OpClass::control, nullptr,
+     "by name or through a register; printf and assert are built in"},
+    {"ret[.uni]", OpClass::control, nullptr},
+    {"exit", OpClass::control, nullptr},
+    {"trap", OpClass::control, bind_trap},
+    {"brkpt", OpClass::other, bind_nothing, "ignored"},
+    {"pmevent[.mask] n", OpClass::other, bind_nothing, "ignored"},
+    {"nanosleep.u32 a:u32", OpClass::other, bind_sleep},
+    {"membar(.cta|.gl|.sys)", OpClass::fence, bind_fence},
+    {"fence[.sc|.acq_rel|.acquire|.release](.cta|.cluster|.gpu|.sys)", OpClass::fence, bind_fence},
+    {"griddepcontrol(.launch_dependents|.wait)", OpClass::other, bind_nothing, "launches never overlap"},
+};
+
+}  // namespace
+
+std::span<const OpcodeRow> control_rows() {
+  return kRows;
+}
+
+std::vector<std::span<const OpcodeRow>> opcode_families() {
+  return {integer_rows(), logic_rows(),   carry_rows(),   compare_rows(), move_rows(),
+          float32_rows(), float64_rows(), half_rows(),    convert_rows(), load_store_rows(),
+          atomic_rows(),  warp_rows(),    barrier_rows(), control_rows()};
+}
+
+}  // namespace gpuforge::sim

@@ -1,0 +1,145 @@
+// What threads know of each other: the happens-before half of the race detector. Every access carries the
+// stamp of its moment; a synchronising event takes the current stamp and moves it on, so "warp 3 up to 41"
+// means its accesses before that event. What a whole warp knows of its own block is a row of stamps; all
+// that is rarer (single lanes, other blocks, what fences release) is Knowledge, shared and joined lazily.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "gpuforge/sim/op.h"
+
+namespace gpuforge::sim {
+
+using Stamp = std::uint32_t;
+
+// What is known of one block: of warp w up to warps[w], of some threads more.
+struct ClockPart {
+  std::uint32_t block = 0;
+  std::vector<Stamp> warps;
+  std::vector<std::pair<std::uint32_t, Stamp>> threads;  // by thread
+  Stamp stamp(std::uint32_t thread) const;
+};
+
+class Knowledge;
+using KnowledgePtr = std::shared_ptr<const Knowledge>;  // nullptr: nothing
+
+// Immutable. A join only remembers its two halves until someone asks: counters that every block of a grid
+// increments would otherwise cost the square of the grid.
+class Knowledge {
+ public:
+  using Parts = std::vector<std::shared_ptr<const ClockPart>>;  // by block
+  explicit Knowledge(Parts parts) : parts_(std::move(parts)), flat_(true) {}
+  Knowledge(KnowledgePtr first, KnowledgePtr second);
+
+  Stamp stamp(std::uint32_t block, std::uint32_t thread) const;
+  const ClockPart* part(std::uint32_t block) const;
+  const Parts& parts() const;
+  bool holds(const Knowledge* other) const {
+    return this == other || first_.get() == other || second_.get() == other;
+  }
+  std::uint32_t leaves() const { return flat_ ? 1 : leaves_; }
+
+ private:
+  void collect(std::vector<const Knowledge*>& into) const;
+  mutable Parts parts_;
+  mutable KnowledgePtr first_, second_;
+  mutable bool flat_ = false;
+  std::uint32_t leaves_ = 1;
+};
+KnowledgePtr join(KnowledgePtr first, KnowledgePtr second);
+
+// The clocks of one block's warps. Two kinds of fences: 0 for the block, 1 for the device.
+class BlockClocks {
+ public:
+  void start(std::uint32_t serial, std::uint32_t warps, Stamp& now);
+
+  std::uint32_t serial() const { return serial_; }
+  const Stamp* known(std::uint32_t warp) const { return known_.data() + warp * count_; }
+  Stamp own(std::uint32_t warp) const { return known_[warp * count_ + warp]; }
+  Stamp all_known(std::uint32_t warp) const { return warps_[warp].all_known; }
+  // Whether this lane is ordered after that access.
+  bool knows(std::uint32_t warp, int lane, std::uint32_t block, std::uint32_t thread, Stamp stamp) const;
+  bool knows_other_blocks(std::uint32_t warp, int lane) const;
+  // Something less than the whole block or a whole warp has synchronised: of unordered accesses that fall
+  // together each one's stamp counts from now on, not only the last one's.
+  bool exact() const { return exact_; }
+  void touch(std::uint32_t warp, Stamp now) { warps_[warp].last_access = now; }  // told with every access
+
+  void warp_sync(std::uint32_t warp, Mask mask, Mask live, Stamp& now);
+  void arrive(std::uint32_t warp, Mask mask, Mask live, int barrier, Stamp& now);
+  void completed(std::span<const Mask> live, int barrier, Stamp& now);
+  void leave(std::uint32_t warp, Mask mask, Mask live, int barrier);
+  void fence(std::uint32_t warp, Mask mask, Mask live, bool device, Stamp& now);
+
+  // What a strong write of this lane hands on: what it knew at its last fence, and fenced things that have
+  // come its way since (a fence.sc of one thread orders the fence.sc of another that they lead to).
+  KnowledgePtr fenced(std::uint32_t warp, int lane, int kind) const;
+  KnowledgePtr everything(std::uint32_t warp, int lane, Stamp now) const;        // for a releasing write
+  void carry(std::uint32_t warp, int lane, const KnowledgePtr& what, int kind);  // known after a fence
+  void learn(std::uint32_t warp, int lane, const KnowledgePtr& what);
+
+ private:
+  struct Lanes {  // made when lanes of a warp know different things
+    bool peers_valid = false;
+    std::array<std::array<Stamp, kLanes>, kLanes> peers;  // [lane][what it knows of that lane]
+    std::array<KnowledgePtr, kLanes> more;
+    std::array<std::array<KnowledgePtr, kLanes>, 2> carried;
+    Mask with_more = 0;
+    std::array<Mask, 2> with_carried{};
+  };
+  struct Mark {  // the last fence of these lanes, kept unfolded: base, and each lane itself up to stamp
+    KnowledgePtr base;
+    Stamp stamp = 0;
+    Mask lanes = 0;
+  };
+  struct WarpClock {
+    Stamp all_known = 0;
+    Stamp last_access = 0;
+    bool rare = false;  // any of what follows is in use
+    KnowledgePtr common;
+    std::array<Mark, 2> mark;
+    std::array<KnowledgePtr, 2> carried;
+    std::unique_ptr<Lanes> lanes;
+    std::array<std::uint32_t, 16> phase{};  // of each barrier: the one last arrived at
+    std::array<Mask, 16> left{};
+  };
+  struct Phase {
+    std::vector<Stamp> known;
+    KnowledgePtr more;
+    std::array<KnowledgePtr, 2> carried;
+    std::vector<Mask> arrived;
+    std::vector<Mask> whole;   // nonzero: arrived at once
+    std::vector<Stamp> first;  // the first lane's arrival
+    void clear(std::size_t warps);
+  };
+  struct Barrier {
+    std::array<Phase, 4> phases;  // a warp may leave late: a few finished ones stay
+    std::uint32_t now = 0;
+  };
+
+  Lanes& lanes(std::uint32_t warp);
+  Stamp* row(std::uint32_t warp) { return known_.data() + warp * count_; }
+  void refresh(std::uint32_t warp);
+  void learn_common(std::uint32_t warp, const KnowledgePtr& what);
+  void raise(std::uint32_t warp, const ClockPart& part);
+  KnowledgePtr leaf(std::vector<Stamp> warps, std::vector<std::pair<std::uint32_t, Stamp>> threads) const;
+  KnowledgePtr marked(std::uint32_t warp, int lane, int kind) const;
+  KnowledgePtr fenced_by_all(std::uint32_t warp, Mask mask, Mask live, int kind) const;
+  void set_mark(std::uint32_t warp, Mask mask, int kind, const KnowledgePtr& base, Stamp now);
+  void leave_whole(std::uint32_t warp, const Phase& phase, bool at_once);
+
+  std::uint32_t serial_ = 0;
+  std::size_t count_ = 0;
+  bool exact_ = false;
+  std::vector<Stamp> known_;  // [warp][warp]; its own: what every lane knows of every other one
+  std::vector<WarpClock> warps_;
+  std::array<std::unique_ptr<Barrier>, 16> barriers_;
+};
+
+}  // namespace gpuforge::sim

@@ -1,0 +1,199 @@
+// The events of BlockClocks: warp syncs, barriers, fences.
+#include <algorithm>
+#include <bit>
+
+#include "gpuforge/sim/race_clocks.h"
+
+namespace gpuforge::sim {
+
+namespace {
+
+bool covers(Mask mask, Mask live) {
+  return (live & ~mask) == 0;
+}
+
+template <class Visit>
+void each_lane(Mask mask, Visit visit) {
+  for (; mask != 0; mask &= mask - 1) visit(static_cast<std::size_t>(std::countr_zero(mask)));
+}
+
+}  // namespace
+
+void BlockClocks::warp_sync(std::uint32_t warp, Mask mask, Mask live, Stamp& now) {
+  WarpClock& clock = warps_[warp];
+  const Stamp at = now++;
+  if (covers(mask, live)) {
+    row(warp)[warp] = at;
+    if (clock.rare) {
+      std::array<KnowledgePtr, 2> fenced{fenced_by_all(warp, live, live, 0),
+                                         fenced_by_all(warp, live, live, 1)};
+      if (Lanes* own = clock.lanes.get()) {
+        each_lane(own->with_more & live, [&](std::size_t lane) { learn_common(warp, own->more[lane]); });
+        clock.lanes = nullptr;
+      }
+      clock.carried = std::move(fenced);
+      clock.mark = {};
+    }
+    refresh(warp);
+    return;
+  }
+  exact_ = true;
+  Lanes& lane_state = lanes(warp);
+  if (!lane_state.peers_valid) {
+    for (auto& line : lane_state.peers) line.fill(own(warp));
+    lane_state.peers_valid = true;
+  }
+  std::array<Stamp, kLanes> together{};
+  KnowledgePtr more;
+  each_lane(mask, [&](std::size_t lane) {
+    for (std::size_t i = 0; i < kLanes; ++i) together[i] = std::max(together[i], lane_state.peers[lane][i]);
+    more = join(more, lane_state.more[lane]);
+  });
+  std::array<KnowledgePtr, 2> fenced{fenced_by_all(warp, mask, live, 0), fenced_by_all(warp, mask, live, 1)};
+  each_lane(mask, [&](std::size_t lane) { together[lane] = at; });
+  each_lane(mask, [&](std::size_t lane) {
+    lane_state.peers[lane] = together;
+    learn(warp, static_cast<int>(lane), more);
+    for (int kind = 0; kind < 2; ++kind)
+      carry(warp, static_cast<int>(lane), fenced[static_cast<std::size_t>(kind)], kind);
+  });
+}
+
+void BlockClocks::arrive(std::uint32_t warp, Mask mask, Mask live, int barrier, Stamp& now) {
+  auto& slot = barriers_[static_cast<std::size_t>(barrier)];
+  if (slot == nullptr) {
+    slot = std::make_unique<Barrier>();
+    for (Phase& phase : slot->phases) phase.clear(count_);
+  }
+  Phase& phase = slot->phases[slot->now % slot->phases.size()];
+  WarpClock& clock = warps_[warp];
+  clock.phase[static_cast<std::size_t>(barrier)] = slot->now;
+  clock.left[static_cast<std::size_t>(barrier)] = 0;
+  if (barrier != 0) exact_ = true;
+  const Stamp at = now++;
+  if (phase.arrived[warp] == 0) phase.first[warp] = at;
+  phase.arrived[warp] |= mask;
+  if (covers(mask, live)) {
+    phase.whole[warp] = mask;
+    const Stamp* from = known(warp);
+    for (std::size_t i = 0; i < count_; ++i) phase.known[i] = std::max(phase.known[i], from[i]);
+    phase.known[warp] = at;
+    if (!clock.rare) return;
+    phase.more = join(phase.more, clock.common);
+    if (clock.lanes != nullptr)
+      each_lane(mask & clock.lanes->with_more,
+                [&](std::size_t lane) { phase.more = join(phase.more, clock.lanes->more[lane]); });
+  } else {
+    exact_ = true;
+    each_lane(mask, [&](std::size_t lane) {
+      phase.more = join(phase.more, everything(warp, static_cast<int>(lane), at));
+    });
+  }
+  for (int kind = 0; kind < 2; ++kind) {
+    KnowledgePtr& carried = phase.carried[static_cast<std::size_t>(kind)];
+    carried = join(carried, fenced_by_all(warp, mask, live, kind));
+  }
+}
+
+void BlockClocks::completed(std::span<const Mask> live, int barrier, Stamp& now) {
+  auto& slot = barriers_[static_cast<std::size_t>(barrier)];
+  if (slot == nullptr) return;
+  Phase& phase = slot->phases[slot->now % slot->phases.size()];
+  for (std::size_t warp = 0; warp < count_; ++warp) {
+    // A barrier waits for the threads that have not exited: those that have are behind it.
+    if (live[warp] == 0)
+      phase.known[warp] = now;
+    else if (!covers(phase.arrived[warp], live[warp]))
+      exact_ = true;
+    else if (phase.whole[warp] != 0 && warps_[warp].last_access <= phase.known[warp])
+      // It has waited: up to now it did nothing more. So after a barrier of the whole block everything is
+      // known, and of accesses that fall together the last one's stamp is enough.
+      phase.known[warp] = now;
+    else if (phase.whole[warp] == 0)  // in pieces: all of them up to the first arrival, each by itself later
+      phase.known[warp] = std::max(phase.known[warp], phase.first[warp]);
+  }
+  ++now;
+  ++slot->now;
+  slot->phases[slot->now % slot->phases.size()].clear(count_);
+}
+
+void BlockClocks::leave_whole(std::uint32_t warp, const Phase& phase, bool at_once) {
+  Stamp* known = row(warp);
+  for (std::size_t i = 0; i < count_; ++i) known[i] = std::max(known[i], phase.known[i]);
+  refresh(warp);
+  WarpClock& clock = warps_[warp];
+  if (clock.rare && at_once && phase.whole[warp] != 0) {  // the phase has all that its lanes knew
+    clock.lanes = nullptr;
+    clock.mark = {};
+    clock.carried = {};
+  }
+  learn_common(warp, phase.more);
+  for (std::size_t kind = 0; kind < 2; ++kind)
+    if (phase.carried[kind] != nullptr) {
+      clock.rare = true;
+      clock.carried[kind] = join(clock.carried[kind], phase.carried[kind]);
+    }
+}
+
+void BlockClocks::leave(std::uint32_t warp, Mask mask, Mask live, int barrier) {
+  auto& slot = barriers_[static_cast<std::size_t>(barrier)];
+  if (slot == nullptr) return;
+  WarpClock& clock = warps_[warp];
+  const auto index = static_cast<std::size_t>(barrier);
+  const Phase& phase = slot->phases[clock.phase[index] % slot->phases.size()];
+  Mask& left = clock.left[index];
+  left |= mask;
+  if (!covers(mask, live)) {
+    exact_ = true;
+    const KnowledgePtr all = join(leaf(phase.known, {}), phase.more);
+    each_lane(mask, [&](std::size_t lane) {
+      learn(warp, static_cast<int>(lane), all);
+      for (int kind = 0; kind < 2; ++kind)
+        carry(warp, static_cast<int>(lane), phase.carried[static_cast<std::size_t>(kind)], kind);
+    });
+  }
+  if (covers(left, live)) leave_whole(warp, phase, covers(mask, live));
+}
+
+void BlockClocks::set_mark(std::uint32_t warp, Mask mask, int kind, const KnowledgePtr& base, Stamp now) {
+  WarpClock& clock = warps_[warp];
+  const auto k = static_cast<std::size_t>(kind);
+  each_lane(clock.mark[k].lanes & ~mask, [&](std::size_t lane) {
+    carry(warp, static_cast<int>(lane), marked(warp, static_cast<int>(lane), kind), kind);
+  });
+  clock.mark[k] = {base, now, mask};
+  Lanes* own = clock.lanes.get();
+  if (own == nullptr) return;
+  // Lanes that know something of their own are told apart from the mark at once.
+  const Mask apart = mask & (own->peers_valid ? kAllLanes : own->with_more);
+  clock.mark[k].lanes = mask & ~apart;
+  each_lane(mask, [&](std::size_t lane) { own->carried[k][lane] = nullptr; });
+  own->with_carried[k] &= ~mask;
+  each_lane(apart, [&](std::size_t lane) {
+    carry(warp, static_cast<int>(lane), everything(warp, static_cast<int>(lane), now), kind);
+  });
+}
+
+void BlockClocks::fence(std::uint32_t warp, Mask mask, Mask live, bool device, Stamp& now) {
+  WarpClock& clock = warps_[warp];
+  clock.rare = true;
+  exact_ = true;
+  const int kinds = device ? 2 : 1;
+  for (int kind = 0; kind < kinds; ++kind) {
+    const auto k = static_cast<std::size_t>(kind);
+    if (covers(mask, live))
+      learn_common(warp, clock.carried[k]);
+    else
+      each_lane(mask, [&](std::size_t lane) { learn(warp, static_cast<int>(lane), clock.carried[k]); });
+    if (clock.lanes != nullptr)
+      each_lane(mask & clock.lanes->with_carried[k], [&](std::size_t lane) {
+        learn(warp, static_cast<int>(lane), clock.lanes->carried[k][lane]);
+      });
+  }
+  const Stamp at = now++;
+  const Stamp* from = known(warp);
+  const KnowledgePtr base = join(leaf({from, from + count_}, {}), clock.common);
+  for (int kind = 0; kind < kinds; ++kind) set_mark(warp, mask, kind, base, at);
+}
+
+}  // namespace gpuforge::sim

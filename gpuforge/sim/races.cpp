@@ -1,0 +1,281 @@
+#include "gpuforge/sim/races.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "gpuforge/base/format.h"
+#include "gpuforge/sim/race_state.h"
+
+namespace gpuforge::sim {
+
+namespace {
+
+constexpr Stamp kLateStamp = 0x80000000u;  // from here on the stamps start again when no block runs
+constexpr Stamp kLastStamp = 0xfffff000u;
+constexpr std::uint32_t kLateBlock = 0x40000000u;  // numbers stay below 2^31: keys compare as signed
+
+bool device_wide(Scope scope) {
+  return scope == Scope::gpu || scope == Scope::sys;
+}
+
+std::string text(const Index3& index) {
+  return format_text("({}, {}, {})", index.x, index.y, index.z);
+}
+
+std::string_view doing(const Access& access) {
+  if (access.order == Order::weak) return access.writes ? "writes" : "reads";
+  if (access.reads && access.writes) return "atomically updates";
+  return access.writes ? "writes (strong)" : "reads (strong)";
+}
+
+std::string_view done(Did did) {
+  switch (did) {
+    case Did::read:
+      return "read";
+    case Did::wrote:
+      return "wrote";
+    case Did::read_strong:
+      return "read (strong)";
+    case Did::wrote_strong:
+      return "wrote atomically or strong";
+  }
+  return "accessed";
+}
+
+}  // namespace
+
+bool same_bytes(const Access& access, int lane, std::uint64_t address, std::size_t bytes,
+                const std::byte* held) {
+  const std::byte* values = access.values + static_cast<std::size_t>(lane) * access.bytes;
+  return std::memcmp(values + (address - access.address[lane]), held, bytes) == 0;
+}
+
+bool same_bytes(const Access& access, int lane, int other, std::uint64_t address, std::size_t bytes) {
+  const std::byte* values = access.values + static_cast<std::size_t>(other) * access.bytes;
+  return same_bytes(access, lane, address, bytes, values + (address - access.address[other]));
+}
+
+BlockRaces& RaceDetector::State::find(const Block& block) {
+  last = running.at(block.linear_index).get();
+  return *last;
+}
+
+Moment RaceDetector::State::moment(const BlockRaces& block, const Warp& warp, const Access& access) const {
+  return {.now = now,
+          .all_known = block.clocks.all_known(warp.index),
+          .own = block.clocks.own(warp.index),
+          .warp = warp.index,
+          .site = access.op != nullptr ? access.op->site : kNoSite,
+          .exact = block.clocks.exact() || across,
+          .base = std::uint64_t{base} << 32,
+          .block = std::uint64_t{block.clocks.serial()} << 32};
+}
+
+void RaceDetector::State::tell(Warp& warp, const Access& access, int lane, const Conflict& conflict,
+                               bool in_shared) const {
+  Finding* finding = report(warp, access.op, FindingKind::race, lane, false, conflict.site);
+  if (finding == nullptr) return;
+  const std::uint64_t linear_block = linear[conflict.serial - base];
+  const std::uint64_t x = std::max(1u, launch.grid.x), y = std::max(1u, launch.grid.y);
+  const Index3 other_block{static_cast<std::uint32_t>(linear_block % x),
+                           static_cast<std::uint32_t>(linear_block / x % y),
+                           static_cast<std::uint32_t>(linear_block / x / y)};
+  const Index3 other_thread = thread_index(launch, conflict.thread);
+  const std::uint32_t thread = warp.index * kLanes + static_cast<std::uint32_t>(lane);
+  const bool same_block = linear_block == warp.block->linear_index;
+
+  finding->space = in_shared ? "shared" : "global";
+  finding->address = access.address[lane];
+  finding->bytes = access.bytes;
+  finding->other_block = other_block;
+  finding->other_thread = other_thread;
+  if (conflict.site != kNoSite) finding->other = place_of(launch, conflict.site);
+
+  std::string other = conflict.thread_known ? "thread " + text(other_thread) : std::string("another thread");
+  if (!same_block) other += conflict.thread_known ? " of block " + text(other_block) : " of another block";
+  std::string_view why;
+  if (conflict.same_instruction)
+    why = "with the same instruction and another value";
+  else if (conflict.scope)
+    why = "with a scope that does not reach from one block to the other";
+  else if (!same_block)
+    why = "with nothing that orders the two blocks";
+  else if (conflict.thread / kLanes == warp.index)
+    why = "with no barrier or warp sync between them";
+  else
+    why = "with no barrier between them";
+  finding->message =
+      format_text("thread {} {} {} bytes of {} memory at {} 0x{} that {} {}, {}",
+                  text(thread_index(launch, thread)), doing(access), access.bytes, finding->space,
+                  in_shared ? "offset" : "address", format_text("{:x}", access.address[lane]), other,
+                  conflict.same_instruction ? "writes" : done(conflict.did), why);
+}
+
+// Release and acquire through a location, lane by lane in the order in which atomics run.
+void RaceDetector::State::synchronise(BlockRaces& block, Warp& warp, const Access& access,
+                                      std::unordered_map<std::uint64_t, Location>& where) {
+  const bool acquires = access.order == Order::acquire || access.order == Order::acq_rel;
+  const bool gives = access.order == Order::release || access.order == Order::acq_rel;
+  if (gives) releases = true;
+  if (!releases) return;
+  const bool device = device_wide(access.scope);
+  const std::uint32_t serial = block.clocks.serial();
+  for (Mask rest = access.lanes; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const auto found = where.find(access.address[lane]);
+    if (access.reads && found != where.end()) {
+      const Location& from = found->second;
+      if (from.serial == serial) {
+        block.clocks.carry(warp.index, lane, from.block, 0);
+        if (acquires) block.clocks.learn(warp.index, lane, from.block);
+      }
+      if (device) {
+        block.clocks.carry(warp.index, lane, from.device, 1);
+        if (acquires) block.clocks.learn(warp.index, lane, from.device);
+      }
+    }
+    if (!access.writes) continue;
+    KnowledgePtr to_block = block.clocks.fenced(warp.index, lane, 0);
+    KnowledgePtr to_device = device ? block.clocks.fenced(warp.index, lane, 1) : nullptr;
+    if (gives) {
+      const KnowledgePtr all = block.clocks.everything(warp.index, lane, now);
+      to_block = join(to_block, all);
+      if (device) to_device = join(to_device, all);
+    }
+    if (to_block == nullptr && to_device == nullptr && found == where.end()) continue;
+    Location& to = found != where.end() ? found->second : where[access.address[lane]];
+    const std::uint64_t me =
+        (std::uint64_t{serial} << 10) | (warp.index * kLanes + static_cast<std::uint32_t>(lane));
+    // An update hands on what it found; so does a store after a release of the same thread.
+    const bool hands_on = access.reads || to.owner == me;
+    to.device = hands_on ? join(to.device, to_device) : to_device;
+    to.block = hands_on && to.serial == serial ? join(to.block, to_block) : to_block;
+    to.serial = serial;
+    to.owner = access.reads ? 0 : me;
+  }
+  if (gives) ++now;
+}
+
+RaceDetector::RaceDetector(Launch& launch) : state_(std::make_unique<State>(launch)) {
+  if (launch.allocations == nullptr) return;
+  for (const auto& allocation : *launch.allocations)
+    if (allocation->races != nullptr)
+      state_->base = std::max(state_->base, allocation->races->last_block + 1);
+  if (state_->base > kLateBlock) {
+    for (const auto& allocation : *launch.allocations) allocation->races = nullptr;
+    state_->base = 1;
+  }
+  state_->next = state_->base;
+}
+
+RaceDetector::~RaceDetector() {
+  if (state_->launch.allocations == nullptr) return;
+  for (const auto& allocation : *state_->launch.allocations)
+    if (allocation->races != nullptr) allocation->races->last_block = state_->next;
+}
+
+void RaceDetector::begin_block(Block& block) {
+  State& state = *state_;
+  if (state.running.empty() && state.now > kLateStamp) {
+    state.now = 1;
+    state.off = false;
+    state.spare.clear();
+    state.locations.clear();
+    state.lists.clear();
+    state.free_lists.clear();
+    state.listed = 0;
+    state.lists_lost = false;
+    state.base = state.next;
+    state.linear.clear();
+  }
+  std::unique_ptr<BlockRaces> races;
+  if (!state.spare.empty()) {
+    races = std::move(state.spare.back());
+    state.spare.pop_back();
+    races->locations.clear();
+  } else {
+    races = std::make_unique<BlockRaces>();
+  }
+  races->linear_index = block.linear_index;
+  const auto warps = static_cast<std::uint32_t>(block.warps.size());
+  races->clocks.start(state.next++, warps, state.now);
+  races->shared.prepare(warps, state.launch.shared_bytes);
+  state.linear.push_back(block.linear_index);
+  state.last = races.get();
+  state.running[block.linear_index] = std::move(races);
+}
+
+void RaceDetector::end_block(Block& block) {
+  State& state = *state_;
+  const auto found = state.running.find(block.linear_index);
+  if (found == state.running.end()) return;
+  state.spare.push_back(std::move(found->second));
+  state.running.erase(found);
+  state.last = nullptr;
+  if (state.now > kLastStamp) state.off = true;
+}
+
+void RaceDetector::warp_sync(Warp& warp, Mask mask) {
+  State& state = *state_;
+  if (state.now > kLastStamp) state.off = true;
+  if (state.off) return;
+  state.races_of(*warp.block).clocks.warp_sync(warp.index, mask & warp.live, warp.live, state.now);
+}
+
+void RaceDetector::barrier_arrive(Warp& warp, Mask mask, int barrier) {
+  State& state = *state_;
+  if (state.now > kLastStamp) state.off = true;
+  if (state.off) return;
+  state.races_of(*warp.block).clocks.arrive(warp.index, mask, warp.live, barrier, state.now);
+}
+
+void RaceDetector::barrier_completed(Block& block, int barrier) {
+  State& state = *state_;
+  if (state.off) return;
+  std::array<Mask, 64> live{};
+  const std::size_t count = std::min(live.size(), block.warps.size());
+  for (std::size_t i = 0; i < count; ++i) live[i] = block.warps[i].live;
+  state.races_of(block).clocks.completed({live.data(), count}, barrier, state.now);
+}
+
+void RaceDetector::barrier_leave(Warp& warp, Mask mask, int barrier) {
+  State& state = *state_;
+  if (state.off) return;
+  state.races_of(*warp.block).clocks.leave(warp.index, mask, warp.live, barrier);
+}
+
+void RaceDetector::fence(Warp& warp, Mask mask, Scope scope) {
+  State& state = *state_;
+  if (state.now > kLastStamp) state.off = true;
+  if (state.off) return;
+  state.releases = true;
+  if (device_wide(scope)) state.across = true;
+  state.races_of(*warp.block).clocks.fence(warp.index, mask, warp.live, device_wide(scope), state.now);
+}
+
+void RaceDetector::shared(Warp& warp, const Access& access) {
+  State& state = *state_;
+  if (state.off || access.lanes == 0) return;
+  BlockRaces& block = state.races_of(*warp.block);
+  block.clocks.touch(warp.index, state.now);
+  state.shared(block, warp, access);
+  if (access.order != Order::weak) state.synchronise(block, warp, access, block.locations);
+}
+
+void RaceDetector::global(Warp& warp, const Access& access, Allocation& allocation) {
+  State& state = *state_;
+  if (state.off || access.lanes == 0) return;
+  BlockRaces& block = state.races_of(*warp.block);
+  block.clocks.touch(warp.index, state.now);
+  if (allocation.races == nullptr)
+    allocation.races = std::make_unique<RaceCells>(allocation.begin, allocation.bytes);
+  // Blocks that poll, acquire or release may order each other; plain atomics alone do not.
+  if (access.order != Order::weak && device_wide(access.scope) &&
+      (access.order != Order::relaxed || !access.writes))
+    state.across = true;
+  state.global(block, warp, access, *allocation.races);
+  if (access.order != Order::weak) state.synchronise(block, warp, access, state.locations);
+}
+
+}  // namespace gpuforge::sim

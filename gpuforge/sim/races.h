@@ -1,0 +1,50 @@
+// Races by happens-before, for one launch. Edges are only those PTX gives: barriers, bar.warp.sync, fences
+// and acquire/release with strong accesses, kernel start and end. Relaxed atomics and volatile accesses order
+// nothing, but do not race with each other (within their scopes). Accesses are shadowed per 4-byte
+// word, and finer from the first narrower access on. Every fence counts as fence.sc. Cells of global memory
+// belong to the allocation: one detector at a time may use it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "gpuforge/sim/access.h"
+#include "gpuforge/sim/memory.h"
+
+namespace gpuforge::sim {
+
+struct Warp;
+class Block;
+struct Launch;
+
+class RaceDetector {
+ public:
+  explicit RaceDetector(Launch& launch);
+  ~RaceDetector();
+  RaceDetector(const RaceDetector&) = delete;
+  RaceDetector& operator=(const RaceDetector&) = delete;
+
+  // Blocks may run interleaved (when they wait for each other); a block is known by its linear index.
+  void begin_block(Block& block);
+  void end_block(Block& block);
+
+  // Synchronisation, told by the executor, always for the lanes `mask` of one warp.
+  void warp_sync(Warp& warp, Mask mask);  // bar.warp.sync, once for all its lanes
+  // Named barriers 0 to 15 of the block. arrive: bar.arrive, and the first half of bar.sync. leave: the
+  // second half, once the barrier has completed. All arrivals of a phase come before its first leave;
+  // `completed` is told once in between.
+  void barrier_arrive(Warp& warp, Mask mask, int barrier);
+  void barrier_completed(Block& block, int barrier);
+  void barrier_leave(Warp& warp, Mask mask, int barrier);
+  void fence(Warp& warp, Mask mask, Scope scope);
+
+  // Accesses that have passed the bounds check, told before the bytes move.
+  void shared(Warp& warp, const Access& access);
+  void global(Warp& warp, const Access& access, Allocation& allocation);  // all lanes in one allocation
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace gpuforge::sim

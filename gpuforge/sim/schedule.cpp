@@ -1,0 +1,273 @@
+#include "gpuforge/sim/schedule.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "gpuforge/base/format.h"
+#include "gpuforge/sim/barrier.h"
+#include "gpuforge/sim/fragments.h"
+
+namespace gpuforge::sim {
+namespace {
+
+// Instructions of a turn. Kernels that poll memory wait for others, so they give up their turn early.
+constexpr std::int64_t kTurn = 64 * 1024;
+constexpr std::int64_t kPollingTurn = 2 * 1024;
+// Rounds of a block before other blocks get theirs.
+constexpr int kRounds = 64;
+constexpr int kPollingRounds = 4;
+
+std::int64_t turn_of(const Launch& launch) {
+  return launch.image->polls ? kPollingTurn : kTurn;
+}
+
+bool done(const Warp& warp) {
+  return warp.next == nullptr && warp.fragments.empty();
+}
+
+std::string where(const Launch& launch, std::uint32_t site) {
+  const Place place = place_of(launch, site);
+  if (place.file.empty()) return format_text("PTX line {} ({})", place.ptx_line, place.instruction);
+  const std::size_t slash = place.file.find_last_of('/');
+  return format_text("{}:{}", slash == std::string::npos ? place.file : place.file.substr(slash + 1),
+                     place.line);
+}
+
+// The op a waiting fragment stands at.
+const Op* standing_at(const Fragment& fragment) {
+  return fragment.wait == Wait::barrier ? fragment.next - 1 : fragment.next;
+}
+
+// Joins fragments that wait for the whole warp at one place. True when they are all there and may run.
+bool join_converging(Warp& warp) {
+  for (std::size_t i = 0; i < warp.fragments.size(); ++i) {
+    if (warp.fragments[i].wait != Wait::converge) continue;
+    for (std::size_t j = warp.fragments.size(); j-- > i + 1;) {
+      const Fragment& other = warp.fragments[j];
+      if (other.wait != Wait::converge || other.next != warp.fragments[i].next ||
+          other.frame != warp.fragments[i].frame)
+        continue;
+      warp.fragments[i].lanes |= other.lanes;
+      warp.fragments.erase(warp.fragments.begin() + static_cast<std::ptrdiff_t>(j));
+    }
+    warp.others = static_cast<std::uint32_t>(warp.fragments.size());
+    if (warp.fragments[i].lanes == warp.live) {
+      warp.fragments[i].wait = Wait::ready;
+      return true;
+    }
+  }
+  return false;
+}
+
+// Lanes wait for lanes of their own warp that will not come: says so and lets the first of them go on. False
+// when all wait for other warps.
+bool force_one(Warp& warp) {
+  Fragment* chosen = nullptr;
+  for (Fragment& one : warp.fragments)
+    if ((one.wait == Wait::converge || one.wait == Wait::warp_sync) &&
+        (chosen == nullptr || stands_before(one.frame, one.next, chosen->frame, chosen->next)))
+      chosen = &one;
+  if (chosen == nullptr) return false;
+  const bool aligned = chosen->wait == Wait::converge;
+  const Mask wanted = (aligned ? warp.live : chosen->sync_mask & warp.live) & ~chosen->lanes;
+  std::string elsewhere;
+  std::uint32_t other_site = kNoSite;
+  for (const Fragment& one : warp.fragments) {
+    if (&one == chosen || (one.lanes & wanted) == 0) continue;
+    if (other_site == kNoSite) other_site = standing_at(one)->site;
+    if (!elsewhere.empty()) elsewhere += ", ";
+    elsewhere += format_text("lanes 0x{:x} wait at {}", one.lanes & wanted,
+                             where(*warp.block->launch, standing_at(one)->site));
+  }
+  warp.frame = chosen->frame;
+  Finding* const finding = report(warp, chosen->next, aligned ? FindingKind::barrier : FindingKind::warp_sync,
+                                  std::countr_zero(chosen->lanes), false, other_site);
+  if (finding != nullptr)
+    finding->message =
+        aligned ? format_text("an .aligned instruction is reached by lanes 0x{:x} of warp {} only; {}",
+                              chosen->lanes, warp.index, elsewhere)
+                : format_text("lanes 0x{:x} of warp {} wait for the lanes of mask 0x{:x}; {}", chosen->lanes,
+                              warp.index, chosen->sync_mask, elsewhere);
+  chosen->wait = Wait::ready;
+  chosen->forced = true;
+  return true;
+}
+
+bool waits_for_others(const Warp& warp) {
+  return std::any_of(warp.fragments.begin(), warp.fragments.end(),
+                     [](const Fragment& one) { return one.wait == Wait::barrier; });
+}
+
+bool runnable(const Warp& warp) {
+  return warp.next != nullptr || std::any_of(warp.fragments.begin(), warp.fragments.end(),
+                                             [](const Fragment& one) { return one.wait == Wait::ready; });
+}
+
+void report_deadlock(Block& block) {
+  std::string all;
+  Warp* first = nullptr;
+  const Op* at = nullptr;
+  int named = 0;
+  for (Warp& warp : block.warps)
+    for (const Fragment& one : warp.fragments) {
+      if (first == nullptr) {
+        first = &warp;
+        at = standing_at(one);
+        warp.active = one.lanes;
+        warp.frame = one.frame;
+      }
+      if (++named > 8) continue;
+      if (!all.empty()) all += "; ";
+      all += format_text("warp {} (lanes 0x{:x}) at {}", warp.index, one.lanes,
+                         where(*block.launch, standing_at(one)->site));
+    }
+  if (first == nullptr) return;
+  if (named > 8) all += format_text("; and {} more", named - 8);
+  Finding* const finding = report(*first, at, FindingKind::deadlock, std::countr_zero(first->active), true);
+  if (finding != nullptr) finding->message = format_text("every thread left waits for another: {}", all);
+}
+
+}  // namespace
+
+bool refuel(Warp& warp, const Op* op) {
+  Launch& launch = *warp.block->launch;
+  const std::int64_t turn = turn_of(launch);
+  const auto used = static_cast<std::uint64_t>(turn - warp.fuel);
+  warp.fuel = turn;
+  warp.clock += used;
+  warp.next = op;
+  if (launch.cancel != nullptr && launch.cancel->load(std::memory_order_relaxed)) {
+    launch.cancelled = true;
+    launch.failed = true;
+  } else if (launch.steps_left <= used) {
+    if (Finding* finding = report(warp, op, FindingKind::step_limit, std::countr_zero(warp.active), true))
+      finding->message =
+          "the launch ran more instructions than its limit: an endless loop, or a limit too low";
+  } else {
+    launch.steps_left -= used;
+  }
+  return false;
+}
+
+bool converge_aligned(Warp& warp, const Op* op) {
+  const bool forced = warp.forced;
+  warp.forced = false;
+  if (warp.active == warp.live || forced) return true;
+  set_aside(warp, op, Wait::converge);
+  return false;
+}
+
+bool converge_sync(Warp& warp, const Op* op, std::uint32_t mask_operand) {
+  const auto* masks = row<std::uint32_t>(warp, mask_operand);
+  const int first_lane = std::countr_zero(warp.active);
+  const Mask wanted = masks[first_lane];
+  Mask same = 0;
+  for (Mask left = warp.active; left != 0; left &= left - 1)
+    if (masks[std::countr_zero(left)] == wanted) same |= left & (~left + 1);
+  if (same != warp.active) {  // lanes with other masks go on their own
+    Frame* const frame = warp.frame;
+    const bool was_forced = warp.forced;
+    make_active(warp, warp.active & ~same, frame);
+    set_aside(warp, op, Wait::ready);
+    make_active(warp, same, frame);
+    warp.forced = was_forced;
+  }
+  if ((same & ~wanted) != 0) {
+    if (Finding* finding = report(warp, op, FindingKind::warp_sync, std::countr_zero(same & ~wanted), false))
+      finding->message =
+          format_text("lanes 0x{:x} run this instruction, but its mask 0x{:x} does not name them",
+                      same & ~wanted, wanted);
+  }
+  const bool forced = warp.forced;
+  warp.forced = false;
+  const Mask needed = wanted & warp.live;
+  if ((needed & ~warp.active) == 0 || forced) return true;
+  Mask here = warp.active;
+  for (const Fragment& one : warp.fragments)
+    if (one.wait == Wait::warp_sync && one.sync_mask == wanted && one.next == op && one.frame == warp.frame)
+      here |= one.lanes;
+  const bool barrier_only = op->destinations == 0;  // bar.warp.sync may be met at another place
+  Mask elsewhere = 0;
+  if (barrier_only)
+    for (const Fragment& one : warp.fragments)
+      if (one.wait == Wait::warp_sync && one.sync_mask == wanted && one.next->inner.full == op->inner.full)
+        elsewhere |= one.lanes;
+  if ((needed & ~(here | elsewhere)) != 0) {
+    set_aside(warp, op, Wait::warp_sync, wanted);
+    return false;
+  }
+  for (std::size_t i = warp.fragments.size(); i-- > 0;) {
+    Fragment& one = warp.fragments[i];
+    if (one.wait != Wait::warp_sync || one.sync_mask != wanted) continue;
+    if (one.next == op && one.frame == warp.frame) {
+      warp.active |= one.lanes;
+      warp.fragments.erase(warp.fragments.begin() + static_cast<std::ptrdiff_t>(i));
+    } else if (barrier_only && one.next->inner.full == op->inner.full) {
+      one.wait = Wait::ready;
+      one.next += 1;
+    }
+  }
+  warp.others = static_cast<std::uint32_t>(warp.fragments.size());
+  update_mode(warp);
+  return true;
+}
+
+void lanes_exited(Warp& warp) {
+  // A .sync instruction waits for lanes that live: it looks again.
+  for (Fragment& one : warp.fragments)
+    if (one.wait == Wait::warp_sync && (one.sync_mask & warp.live & ~one.lanes) == 0) one.wait = Wait::ready;
+  join_converging(warp);
+  complete_barriers(*warp.block, warp);
+}
+
+void run_warp(Warp& warp) {
+  const Launch& launch = *warp.block->launch;
+  while (!launch.failed) {
+    const Op* op = warp.next;
+    warp.next = nullptr;
+    if (op == nullptr) op = take_next(warp);
+    if (op == nullptr) {
+      if (warp.fragments.empty() || join_converging(warp)) {
+        if (warp.fragments.empty()) return;
+        continue;
+      }
+      if (waits_for_others(warp) || !force_one(warp)) return;
+      continue;
+    }
+    while (op != nullptr) op = op->run[static_cast<std::size_t>(warp.mode)](warp, op);
+    if (warp.next != nullptr) return;  // its turn is over
+  }
+}
+
+bool run_block(Block& block, bool may_yield) {
+  Launch& launch = *block.launch;
+  const int rounds = launch.image->polls ? kPollingRounds : kRounds;
+  for (int round = 0; !launch.failed; ++round) {
+    bool progress = false;
+    bool all_done = true;
+    for (const std::uint32_t index : block.order) {
+      Warp& warp = block.warps[index];
+      if (!runnable(warp)) {
+        all_done = all_done && done(warp);
+        continue;
+      }
+      progress = true;
+      run_warp(warp);
+      all_done = all_done && done(warp);
+      if (launch.failed) return true;
+    }
+    if (all_done) return true;
+    if (!progress) {
+      progress =
+          std::any_of(block.warps.begin(), block.warps.end(), [](Warp& warp) { return force_one(warp); });
+      if (!progress) {
+        report_deadlock(block);
+        return true;
+      }
+    }
+    if (may_yield && round >= rounds) return false;
+  }
+  return true;
+}
+
+}  // namespace gpuforge::sim

@@ -1,0 +1,71 @@
+// Room sim: a virtual machine for PTX. It runs kernels 32 lanes at a time on the host, the same way every
+// time, checks every access, and counts what a GPU's memory system would see. It says nothing about speed.
+// Here: programs, launches, options. Not here: streams and devices (device/), where PTX comes from (jit/).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpuforge/sim/memory.h"
+#include "gpuforge/sim/report.h"
+
+namespace gpuforge::sim {
+
+struct Program;  // program.h
+
+struct EntryFacts {
+  struct Parameter {
+    std::size_t offset = 0;
+    std::size_t bytes = 0;
+  };
+  std::string name;
+  std::size_t static_shared_bytes = 0;
+  std::size_t local_bytes = 0;     // per thread
+  int max_threads_per_block = 0;   // .maxntid or .reqntid; 0: not said
+  Index3 required_block{0, 0, 0};  // .reqntid; zero: not said
+  std::vector<Parameter> parameters;
+};
+
+// PTX text, parsed, checked and decoded whole; its variables are placed in `memory` until the program goes.
+// Errors: parse (with line and column) for text that is not PTX, unsupported (with line and opcode) for
+// instructions the simulator does not know.
+std::shared_ptr<const Program> load_program(std::shared_ptr<Memory> memory, std::string ptx,
+                                            std::string name);
+std::vector<EntryFacts> entries(const Program& program);
+
+struct Suppression {  // findings at this source line are counted but do not count
+  std::string file;   // its last component is enough
+  std::uint32_t line = 0;
+};
+
+struct Options {
+  bool races = true;
+  bool initialized = true;  // follow values that were never written
+  bool counters = true;
+  std::uint64_t step_limit = std::uint64_t{1} << 32;  // warp instructions of a launch
+  std::uint64_t schedule_seed = 0;  // 0: blocks and warps in order; else an order of its own
+  unsigned host_threads = 1;        // used where it cannot change results; 0: all
+  std::vector<Suppression> suppressions;
+  std::function<void(std::string_view)> print;  // printf's output as it comes; may be empty
+  const std::atomic<bool>* cancel = nullptr;    // set from outside: the launch ends with an Error
+};
+
+struct Geometry {
+  Index3 grid{1, 1, 1};
+  Index3 block{1, 1, 1};
+  std::size_t dynamic_shared_bytes = 0;
+};
+
+// Runs to the end. `arguments[i]` points at the i-th parameter's bytes. invalid_argument for an unknown
+// entry; what the kernel does wrong is in the report, not thrown.
+LaunchReport launch(const Program& program, std::string_view entry, const Geometry& geometry,
+                    std::span<const void* const> arguments, const Options& options = {});
+
+}  // namespace gpuforge::sim

@@ -1,0 +1,75 @@
+#include "gpuforge/sim/special_registers.h"
+
+#include <algorithm>
+#include <array>
+
+namespace gpuforge::sim {
+namespace {
+
+using S = SpecialRegister;
+
+// Without clusters a block is a cluster of its own.
+constexpr std::array kNames = {
+    SpecialName{"%tid.x", S::tid_x},
+    SpecialName{"%tid.y", S::tid_y},
+    SpecialName{"%tid.z", S::tid_z},
+    SpecialName{"%tid.w", S::zero},
+    SpecialName{"%ntid.x", S::ntid_x},
+    SpecialName{"%ntid.y", S::ntid_y},
+    SpecialName{"%ntid.z", S::ntid_z},
+    SpecialName{"%ntid.w", S::zero},
+    SpecialName{"%ctaid.x", S::ctaid_x},
+    SpecialName{"%ctaid.y", S::ctaid_y},
+    SpecialName{"%ctaid.z", S::ctaid_z},
+    SpecialName{"%ctaid.w", S::zero},
+    SpecialName{"%nctaid.x", S::nctaid_x},
+    SpecialName{"%nctaid.y", S::nctaid_y},
+    SpecialName{"%nctaid.z", S::nctaid_z},
+    SpecialName{"%nctaid.w", S::zero},
+    SpecialName{"%clusterid.x", S::ctaid_x},
+    SpecialName{"%clusterid.y", S::ctaid_y},
+    SpecialName{"%clusterid.z", S::ctaid_z},
+    SpecialName{"%nclusterid.x", S::nctaid_x},
+    SpecialName{"%nclusterid.y", S::nctaid_y},
+    SpecialName{"%nclusterid.z", S::nctaid_z},
+    SpecialName{"%cluster_ctaid.x", S::zero},
+    SpecialName{"%cluster_ctaid.y", S::zero},
+    SpecialName{"%cluster_ctaid.z", S::zero},
+    SpecialName{"%cluster_nctaid.x", S::one},
+    SpecialName{"%cluster_nctaid.y", S::one},
+    SpecialName{"%cluster_nctaid.z", S::one},
+    SpecialName{"%cluster_ctarank", S::zero},
+    SpecialName{"%cluster_nctarank", S::one},
+    SpecialName{"%laneid", S::laneid},
+    SpecialName{"%warpid", S::warpid},
+    SpecialName{"%nwarpid", S::nwarpid},
+    SpecialName{"%smid", S::smid},
+    SpecialName{"%nsmid", S::nsmid},
+    SpecialName{"%gridid", S::gridid, 8},
+    SpecialName{"%lanemask_eq", S::lanemask_eq},
+    SpecialName{"%lanemask_le", S::lanemask_le},
+    SpecialName{"%lanemask_lt", S::lanemask_lt},
+    SpecialName{"%lanemask_ge", S::lanemask_ge},
+    SpecialName{"%lanemask_gt", S::lanemask_gt},
+    SpecialName{"%clock", S::clock, 4, true},
+    SpecialName{"%clock_hi", S::clock_hi, 4, true},
+    SpecialName{"%clock64", S::clock64, 8, true},
+    SpecialName{"%globaltimer", S::globaltimer, 8, true},
+    SpecialName{"%globaltimer_lo", S::globaltimer_lo, 4, true},
+    SpecialName{"%globaltimer_hi", S::globaltimer_hi, 4, true},
+    SpecialName{"%total_smem_size", S::total_smem_size},
+    SpecialName{"%aggr_smem_size", S::total_smem_size},
+    SpecialName{"%dynamic_smem_size", S::dynamic_smem_size},
+};
+
+}  // namespace
+
+std::optional<SpecialName> special_register(std::string_view name) {
+  if (name.empty() || name.front() != '%') return std::nullopt;
+  const auto found =
+      std::find_if(kNames.begin(), kNames.end(), [&](const SpecialName& one) { return one.name == name; });
+  if (found == kNames.end()) return std::nullopt;
+  return *found;
+}
+
+}  // namespace gpuforge::sim
