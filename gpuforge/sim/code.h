@@ -139,7 +139,7 @@ struct Image {
   bool talks_across_blocks =
       false;                    // strong accesses or atomics in global memory: blocks may wait for each other
   bool lanes_may_wait = false;  // atomics or strong loads: a lane may wait for another of its warp
-  bool polls = false;           // strong loads of global memory: threads may wait for other blocks
+  bool polls = false;           // strong loads or atomics that return: threads may wait for other blocks
   bool order_matters = false;   // atomics whose result or rounding depends on the order of blocks
   // Function addresses are kFunctionWindow + 16 * index into this; kIndirect when not decoded.
   std::vector<std::uint32_t> code_of_function;

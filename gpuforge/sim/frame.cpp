@@ -14,6 +14,35 @@ void broadcast(std::byte* at, T value) {
     std::memcpy(at + static_cast<std::size_t>(lane) * sizeof(T), &value, sizeof(T));
 }
 
+bool differs_by_lane(SpecialRegister which) {
+  switch (which) {
+    case SpecialRegister::tid_x:
+    case SpecialRegister::tid_y:
+    case SpecialRegister::tid_z:
+    case SpecialRegister::laneid:
+    case SpecialRegister::lanemask_eq:
+    case SpecialRegister::lanemask_le:
+    case SpecialRegister::lanemask_lt:
+    case SpecialRegister::lanemask_ge:
+    case SpecialRegister::lanemask_gt:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool differs_by_block(SpecialRegister which) {
+  switch (which) {
+    case SpecialRegister::ctaid_x:
+    case SpecialRegister::ctaid_y:
+    case SpecialRegister::ctaid_z:
+    case SpecialRegister::smid:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 AlignedBytes::AlignedBytes(std::size_t bytes) {
@@ -124,15 +153,25 @@ std::uint64_t special_value(const Warp& warp, const Frame& frame, SpecialRegiste
 
 void fill_special(const Warp& warp, const Frame& frame, const SpecialRow& special) {
   std::byte* const at = frame.rows.data() + special.offset;
+  if (!differs_by_lane(special.which)) {
+    const std::uint64_t value = special_value(warp, frame, special.which, 0) + special.addend;
+    if (special.bytes == 4)
+      broadcast(at, static_cast<std::uint32_t>(value));
+    else
+      broadcast(at, value);
+    return;
+  }
   for (int lane = 0; lane < kLanes; ++lane) {
     const std::uint64_t value = special_value(warp, frame, special.which, lane) + special.addend;
-    std::memcpy(at + static_cast<std::size_t>(lane) * (special.bytes == 4 ? 4 : 8), &value,
-                special.bytes == 4 ? 4 : 8);
+    const std::size_t bytes = special.bytes == 4 ? 4 : 8;
+    std::memcpy(at + static_cast<std::size_t>(lane) * bytes, &value, bytes);
   }
 }
 
 void start_frame(Warp& warp, Frame& frame) {
-  for (const SpecialRow& special : frame.code->specials) fill_special(warp, frame, special);
+  for (const SpecialRow& special : frame.code->specials)
+    if (!frame.started || differs_by_block(special.which)) fill_special(warp, frame, special);
+  frame.started = true;
   std::byte* const marks = frame.rows.data() + frame.code->row_marks;
   std::memset(marks, 0, frame.code->frame_bytes - frame.code->row_marks);
   for (const Unwritten& one : frame.code->unwritten)

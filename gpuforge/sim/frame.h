@@ -34,6 +34,7 @@ struct Frame {
   std::uint32_t depth = 0;
   std::uint64_t serial = 0;  // frames of a warp are numbered as they are made
   std::uint32_t local_base = 0;
+  bool started = false;  // by an earlier block: only what differs between blocks is filled in again
   AlignedBytes rows;
   std::vector<std::byte> params;  // code->param_bytes per lane
 };

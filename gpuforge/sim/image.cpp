@@ -130,6 +130,7 @@ void note_communication(Image& image) {
       const bool integer_reduction = text.starts_with("red") && text.find(".f") == std::string_view::npos &&
                                      text.find(".bf") == std::string_view::npos;
       if (!integer_reduction) image.order_matters = true;
+      if (text.starts_with("atom")) image.polls = true;
     }
     if (site.op_class == OpClass::load)
       for (const std::string_view word : {".volatile", ".relaxed", ".acquire", ".mmio"})
