@@ -9,7 +9,11 @@ constexpr std::string_view kDevices[] = {"cuda:0", "sim", "cpu"};
 constexpr std::string_view kColors[] = {"auto", "always", "never"};
 
 constexpr Option kCommonOptions[] = {
-    {.name = "device", .short_name = 'd', .value = "NAME", .help = "cuda:N, sim or cpu", .values = kDevices},
+    {.name = "device",
+     .short_name = 'd',
+     .value = "NAME",
+     .help = "cuda:N, sim, sim:ARCH or cpu",
+     .values = kDevices},
     {.name = "json", .help = "print one JSON document instead of text"},
     {.name = "quiet", .short_name = 'q', .help = "no notes or warnings on stderr, errors only"},
     {.name = "verbose", .short_name = 'v', .help = "say more: cache hits, searches, long error details"},

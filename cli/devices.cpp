@@ -31,7 +31,8 @@ int run(Session& session, const Invocation&) {
   std::string reasons;
   for (const auto& device : devices) {
     const auto& facts = device.facts;
-    const std::string arch = facts.compute_major > 0
+    const std::string arch = !facts.pretended_arch.empty() ? facts.pretended_arch
+                             : facts.compute_major > 0
                                  ? format_text("sm_{}{}", facts.compute_major, facts.compute_minor)
                                  : std::string("-");
     const std::string count =

@@ -90,7 +90,6 @@ Json cublas_lt_answer(const Session& session) {
 Json self_test_answer(const Session& session) {
   const SelfTestResult result = run_self_test(session);
   Json json = Json::object();
-  json.set("ran", result.ran);
   json.set("device", result.device);
   json.set("arch", result.arch);
   json.set("compile_ms", result.compile_ms);

@@ -115,6 +115,7 @@ Json result_json(const RunRequest& request, const RunResult& result, Json output
   Json warnings = Json::array();
   for (const std::string& warning : result.warnings) warnings.push_back(warning);
   json.set("warnings", std::move(warnings));
+  if (result.report) json.set("report", Json::parse(result.report->json()));
   return json;
 }
 
@@ -153,7 +154,7 @@ int run(Session& session, const Invocation& invocation) {
   if (session.json) session.out.document(result_json(request, result, std::move(outputs)));
   session.out.flush();
   for (const std::string& warning : result.warnings) session.messages.write(LogLevel::warning, warning);
-  return kDone;
+  return result.report ? show_report(session, request.sim, *result.report) : kDone;
 }
 
 constexpr Positional kPositionals[] = {
@@ -185,6 +186,12 @@ constexpr Option kOptions[] = {
      .value = "DIR",
      .help = "write every output to DIR/NAME.npy",
      .kind = ValueKind::folder},
+    kSimOptions[0],
+    kSimOptions[1],
+    kSimOptions[2],
+    kSimOptions[3],
+    kSimOptions[4],
+    kSimOptions[5],
 };
 constexpr Example kExamples[] = {
     {.line =
@@ -194,6 +201,9 @@ constexpr Example kExamples[] = {
     {.line =
          "gpuforge run t.cu -k transpose -g 8,8 -b 32,8 -a 'b=out:f32[256,256]' -a in:@a.npy --save b=b.npy",
      .meaning = "from one .npy file to another"},
+    {.line =
+         "gpuforge run t.cu -g 8,8 -b 32,8 -a 'b=out:f32[256,256]' -a in:@a.npy --device sim:sm_86 --report",
+     .meaning = "no GPU needed: every access checked, and what an RTX 3090's memory would see"},
 };
 
 }  // namespace
@@ -218,7 +228,10 @@ const Command kRunCommand = {
         "bool. Sizes: "
         "1024, 2^20, 1e6, 64Ki. Number, size and kind of the arguments are checked against the compiled "
         "kernel before "
-        "anything is launched.",
+        "anything is launched. The device is cuda:0, or the simulator where there is no GPU; --device "
+        "sim[:ARCH] "
+        "runs on it always: out-of-bounds accesses, races, barrier misuse and values that were never written "
+        "are then findings, and the exit code 1.",
     .positionals = kPositionals,
     .options = kOptions,
     .examples = kExamples,

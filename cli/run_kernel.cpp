@@ -1,6 +1,8 @@
 #include "cli/run_kernel.h"
 
 #include <algorithm>
+#include <cstring>
+#include <functional>
 
 #include "cli/element_source.h"
 #include "cli/kernel_file.h"
@@ -14,32 +16,42 @@ namespace {
 
 constexpr std::size_t kPieceBytes = std::size_t{64} << 20;
 
+// printf of a kernel, as it comes. A reader that has gone is told by the next flush.
+std::function<void(std::string_view)> print_to(Output& out) {
+  return [&out](std::string_view text) {
+    try {
+      out.write(text);
+      out.flush();
+    } catch (...) {
+    }
+  };
+}
+
 // The one that is asked for, or the lab's rule: cuda:0, else the simulator.
-std::shared_ptr<device::Device> open_run_device(Session& session) {
+std::shared_ptr<device::Device> open_run_device(Session& session, const SimRequest& request) {
   const cuda::SearchOptions search = cuda::search_options(session.environment);
   const Progress progress(session.messages, "opening the device");
+  device::SimOptions sim_options = request.options;
+  if (!session.json) sim_options.print = print_to(session.out);  // a document has it inside
   if (session.settings.device) {
-    auto device = device::open_device(*session.settings.device, search);
+    auto device = device::open_device(*session.settings.device, search, sim_options);
     if (device->facts().kind == device::DeviceKind::cpu) {
       throw Error(ErrorCode::unsupported,
                   "run: the device cpu runs no kernels, only host code; use --device cuda:0, or sim where "
                   "there is no GPU");
     }
+    check_is_sim(request, device->facts());
     return device;
   }
   try {
-    return device::open_device("cuda:0", search);
+    auto device = device::open_device("cuda:0", search);
+    check_is_sim(request, device->facts());
+    return device;
   } catch (const Error& no_gpu) {
     if (no_gpu.code() != ErrorCode::unavailable) throw;
-    try {
-      auto device = device::open_device("sim", search);
-      session.log->warning("Falling back to CPU simulation backend: {}", no_gpu.message());
-      return device;
-    } catch (const Error& no_sim) {
-      if (no_sim.code() != ErrorCode::unavailable) throw;
-      throw Error(ErrorCode::unavailable, format_text("run: no device here runs kernels. cuda:0: {}. sim: {}",
-                                                      no_gpu.message(), no_sim.message()));
-    }
+    session.log->warning("Falling back to CPU simulation backend: {}; or pass --device sim to choose it",
+                         no_gpu.message());
+    return device::open_device("sim", search, sim_options);
   }
 }
 
@@ -109,6 +121,14 @@ Array make_array(const RunRequest& request, std::size_t index, const std::shared
   if (bytes == 0) return array;
   if (argument.role == ArgumentRole::out) {
     const Poison mark = poison(*argument.dtype);
+    if (context->device().facts().kind == device::DeviceKind::sim) {
+      // Past the device, so that to the simulator these bytes are still never written.
+      auto* const to = reinterpret_cast<std::byte*>(array.address());
+      for (std::size_t at = 0; at < bytes; at += mark.pattern_bytes) {
+        std::memcpy(to + at, &mark.pattern, mark.pattern_bytes);
+      }
+      return array;
+    }
     stream.fill(array.address(), mark.pattern, mark.pattern_bytes, bytes / mark.pattern_bytes);
     return array;
   }
@@ -124,9 +144,18 @@ Array make_array(const RunRequest& request, std::size_t index, const std::shared
   return array;
 }
 
+// Findings of the simulator are a result, not a failure of the run.
+void wait_for_launch(device::Stream& stream, const std::optional<sim::LaunchReport>& report) {
+  try {
+    stream.synchronize();
+  } catch (const Error&) {
+    if (!report || report->clean()) throw;
+  }
+}
+
 LaunchTimes launch(const RunRequest& request, const jit::Kernel& kernel, std::vector<Array>& arrays,
                    const std::vector<jit::Argument>& arguments, device::Device& device,
-                   device::Stream& stream) {
+                   device::Stream& stream, std::optional<sim::LaunchReport>& report) {
   std::vector<std::pair<Array*, Array>> starts;  // so that every launch sees the same memory
   if (request.repeat > 1) {
     std::size_t next = 0;
@@ -136,6 +165,13 @@ LaunchTimes launch(const RunRequest& request, const jit::Kernel& kernel, std::ve
       if (argument.role == ArgumentRole::inout && array.size() > 0)
         starts.emplace_back(&array, array.copy(stream));
     }
+  }
+  stream.synchronize();
+  auto* const sim_device = dynamic_cast<device::SimDevice*>(&device);
+  if (sim_device != nullptr) {
+    sim_device->set_report_sink([&report](const sim::LaunchReport& ended) {
+      if (!report || report->clean()) report = ended;
+    });
   }
   LaunchTimes times;
   const auto before = device.make_event();
@@ -147,9 +183,10 @@ LaunchTimes launch(const RunRequest& request, const jit::Kernel& kernel, std::ve
     stream.record(*before);
     kernel.launch(request.config, arguments, stream);
     stream.record(*after);
-    stream.synchronize();
+    wait_for_launch(stream, report);
     times.milliseconds.push_back(after->elapsed_ms_since(*before));
   }
+  if (sim_device != nullptr) sim_device->set_report_sink(nullptr);
   return times;
 }
 
@@ -203,7 +240,7 @@ RunResult run_kernel(Session& session, const Invocation& invocation, const RunRe
   RunResult result;
   std::shared_ptr<device::Device> device;
   try {
-    device = open_run_device(session);
+    device = open_run_device(session, request.sim);
   } catch (const Error& no_device) {
     if (no_device.code() != ErrorCode::unavailable) throw;
     try {
@@ -242,8 +279,8 @@ RunResult run_kernel(Session& session, const Invocation& invocation, const RunRe
   }
   {
     const Progress progress(session.messages, format_text("running {}", result.kernel->entry().name));
-    result.times =
-        launch(request, *result.kernel, arrays, argument_list(request, addresses), *device, *result.stream);
+    result.times = launch(request, *result.kernel, arrays, argument_list(request, addresses), *device,
+                          *result.stream, result.report);
   }
   const Progress progress(session.messages, "reading the outputs");
   scan_outputs(request, result);

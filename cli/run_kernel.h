@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ struct RunResult {
   std::vector<RunOutput> outputs;  // out and inout, in order
   LaunchTimes times;
   std::vector<std::string> warnings;
+  // Of the simulator: the first launch with findings, else the last one.
+  std::optional<sim::LaunchReport> report;
 };
 
 // Everything that can be wrong is looked for before memory is taken: the file, the kernel's name, number and

@@ -99,6 +99,7 @@ RunRequest read_run_request(const Invocation& invocation) {
   if (const auto seed = invocation.value("seed")) {
     request.seed = static_cast<std::uint64_t>(require_count("run: --seed", *seed, 0, 9223372036854775807));
   }
+  request.sim = read_sim_request(invocation);
   read_arguments(invocation, request);
   read_saves(invocation, request);
   return request;

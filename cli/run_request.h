@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/launch_argument.h"
+#include "cli/sim_request.h"
 #include "gpuforge/device/launch.h"
 
 namespace gpuforge::cli {
@@ -22,6 +23,7 @@ struct RunRequest {
   int repeat = 1;
   std::uint64_t seed = 0;
   bool uses_seed = false;
+  SimRequest sim;
 };
 
 // "4", "4,2" or "4,2,1", every extent at least 1.

@@ -1,5 +1,5 @@
-// A small kernel through every stage this machine has: compiled, and where there is a GPU launched and
-// compared with a plain host loop.
+// A small kernel through every stage: compiled, launched on the GPU or in the simulator, and compared with a
+// plain host loop.
 #pragma once
 
 #include <span>
@@ -15,8 +15,7 @@ std::span<const EmbeddedFile> cli_kernels();  // generated
 namespace gpuforge::cli {
 
 struct SelfTestResult {
-  bool ran = false;    // false: compiled only
-  std::string device;  // "cuda:0"
+  std::string device;  // "cuda:0", "sim"
   std::string arch;    // "sm_80"
   double compile_ms = 0;
   bool from_cache = false;

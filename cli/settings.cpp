@@ -38,7 +38,7 @@ struct SettingKey {
 };
 
 void apply_device(Settings& settings, const Given& given) {
-  if (given.value.empty()) reject(given, "device", "cuda:N, sim or cpu");
+  if (given.value.empty()) reject(given, "device", "cuda:N, sim, sim:ARCH or cpu");
   settings.device = given.value;
 }
 void apply_cache_dir(Settings& settings, const Given& given) {

@@ -14,6 +14,7 @@ class ArrayCompareTest : public ArrayTest {
   }
 };
 INSTANTIATE_TEST_SUITE_P(Cpu, ArrayCompareTest, testing::Values("cpu"), device_case_name);
+INSTANTIATE_TEST_SUITE_P(Sim, ArrayCompareTest, testing::Values("sim"), device_case_name);
 INSTANTIATE_TEST_SUITE_P(Gpu, ArrayCompareTest, testing::Values("cuda:0"), device_case_name);
 
 TEST_P(ArrayCompareTest, EqualComparesValuesNotBits) {

@@ -22,6 +22,7 @@ class ArrayCopyTest : public ArrayTest {
   }
 };
 INSTANTIATE_TEST_SUITE_P(Cpu, ArrayCopyTest, testing::Values("cpu"), device_case_name);
+INSTANTIATE_TEST_SUITE_P(Sim, ArrayCopyTest, testing::Values("sim"), device_case_name);
 INSTANTIATE_TEST_SUITE_P(Gpu, ArrayCopyTest, testing::Values("cuda:0"), device_case_name);
 
 // Values at which a conversion rounds, saturates, overflows or is undefined elsewhere, as elements of

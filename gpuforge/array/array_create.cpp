@@ -1,7 +1,6 @@
 // Arrays from a shape, a value, a range or host memory.
 #include <bit>
 #include <cmath>
-#include <cstring>
 
 #include "gpuforge/array/array.h"
 #include "gpuforge/array/array_kernels.h"
@@ -75,12 +74,12 @@ Array from_host(std::shared_ptr<Context> context, std::span<const std::byte> ele
                  to_string(shape), name(dtype), count, element, elements.size());
   Array array(std::move(context), shape, dtype, stream);
   if (elements.empty()) return array;
-  if (array.device().facts().kind == device::DeviceKind::cpu) {
-    stream.enqueue([to = array.address(), kept = std::vector<std::byte>(elements.begin(), elements.end())] {
-      std::memcpy(std::bit_cast<std::byte*>(to), kept.data(), kept.size());
-    });
+  if (array.device().facts().kind == device::DeviceKind::cuda) {
+    stream.copy_to_device(array.address(), elements.data(), elements.size());  // the driver stages it
   } else {
-    stream.copy_to_device(array.address(), elements.data(), elements.size());
+    const auto kept = std::make_shared<const std::vector<std::byte>>(elements.begin(), elements.end());
+    stream.copy_to_device(array.address(), kept->data(), kept->size());
+    stream.enqueue([kept] {});
   }
   return array;
 }

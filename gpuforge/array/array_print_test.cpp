@@ -19,6 +19,7 @@ class ArrayPrintTest : public ArrayTest {
   }
 };
 INSTANTIATE_TEST_SUITE_P(Cpu, ArrayPrintTest, testing::Values("cpu"), device_case_name);
+INSTANTIATE_TEST_SUITE_P(Sim, ArrayPrintTest, testing::Values("sim"), device_case_name);
 INSTANTIATE_TEST_SUITE_P(Gpu, ArrayPrintTest, testing::Values("cuda:0"), device_case_name);
 
 std::vector<std::byte> from_hex(std::string_view hex) {

@@ -17,6 +17,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 INSTANTIATE_TEST_SUITE_P(Cpu, ArrayTest, testing::Values("cpu"), device_case_name);
+INSTANTIATE_TEST_SUITE_P(Sim, ArrayTest, testing::Values("sim"), device_case_name);
 INSTANTIATE_TEST_SUITE_P(Gpu, ArrayTest, testing::Values("cuda:0"), device_case_name);
 
 TEST_P(ArrayTest, KnowsWhatItIs) {

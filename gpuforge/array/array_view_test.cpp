@@ -11,6 +11,7 @@ using testing::StartsWith;
 
 class ArrayViewTest : public ArrayTest {};
 INSTANTIATE_TEST_SUITE_P(Cpu, ArrayViewTest, testing::Values("cpu"), device_case_name);
+INSTANTIATE_TEST_SUITE_P(Sim, ArrayViewTest, testing::Values("sim"), device_case_name);
 INSTANTIATE_TEST_SUITE_P(Gpu, ArrayViewTest, testing::Values("cuda:0"), device_case_name);
 
 using Ints = std::vector<std::int32_t>;

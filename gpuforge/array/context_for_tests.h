@@ -15,8 +15,8 @@
 
 namespace gpuforge {
 
-// Instantiate with INSTANTIATE_ON_DEVICES-like pairs: Cpu with "cpu", Gpu with "cuda:0" (skips where there is
-// none).
+// Instantiate as Cpu with "cpu", Sim with "sim" (skips where there is no compiler) and Gpu with "cuda:0"
+// (skips where there is none).
 class ArrayTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
@@ -32,6 +32,13 @@ class ArrayTest : public testing::TestWithParam<const char*> {
     options.jit = jit_options(environment);
     options.jit.cache_dir.reset();  // a test leaves nothing in the user's cache
     context_ = Context::make(device, std::move(options));
+    if (device->facts().kind == device::DeviceKind::sim) {
+      try {
+        context_->jit().compiler().version();
+      } catch (const Error& error) {
+        GTEST_SKIP() << "nothing to compile kernels with: " << error.what();
+      }
+    }
     stream_ = context_->make_stream();
   }
 

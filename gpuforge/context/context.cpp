@@ -2,6 +2,9 @@
 
 #include <filesystem>
 #include <system_error>
+#include <utility>
+
+#include "gpuforge/device/sim_device.h"
 
 namespace gpuforge {
 namespace {
@@ -27,6 +30,18 @@ std::optional<fs::path> cache_dir(const Environment& environment) {
   return std::nullopt;
 }
 
+// What kernels print in the simulator becomes lines of the log, unless the program wants it elsewhere.
+void connect_printf(device::Device& device, const std::shared_ptr<Log>& log) {
+  auto* const simulator = dynamic_cast<device::SimDevice*>(&device);
+  if (simulator == nullptr || !log->enabled(LogLevel::info)) return;
+  device::SimOptions options = simulator->options();
+  if (options.print != nullptr) return;
+  options.print = [log](std::string_view text) {
+    log->write(LogLevel::info, text.substr(0, text.find_last_not_of('\n') + 1));
+  };
+  simulator->set_options(std::move(options));
+}
+
 }  // namespace
 
 std::shared_ptr<Context> Context::make(std::shared_ptr<device::Device> device, ContextOptions options) {
@@ -42,7 +57,9 @@ Context::Context(std::shared_ptr<device::Device> device, ContextOptions options)
       log_(options.log != nullptr ? std::move(options.log) : std::make_shared<Log>()),
       jit_(std::make_unique<jit::Jit>(std::move(options.jit), log_)),
       allocator_(options.allocator != nullptr ? std::move(options.allocator)
-                                              : memory::make_device_allocator(device_)) {}
+                                              : memory::make_device_allocator(device_)) {
+  connect_printf(*device_, log_);
+}
 
 jit::JitOptions jit_options(const Environment& environment) {
   jit::JitOptions options;

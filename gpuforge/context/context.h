@@ -15,7 +15,7 @@ namespace gpuforge {
 struct ContextOptions {
   jit::JitOptions jit;
   std::shared_ptr<memory::Allocator> allocator;  // nothing: straight to the device
-  std::shared_ptr<Log> log;                      // nothing: silent
+  std::shared_ptr<Log> log;                      // nothing: silent. At info: printf of kernels on sim
 };
 
 class Context : public std::enable_shared_from_this<Context> {

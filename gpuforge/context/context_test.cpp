@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "gpuforge/device/cpu_device.h"
+#include "gpuforge/device/sim_device.h"
 
 namespace gpuforge {
 namespace {
@@ -33,6 +34,27 @@ TEST(Context, DefaultsAreTheDevicesMemoryAndSilence) {
   context->log().warning("nobody hears this");
   EXPECT_EQ(context->jit().disk_cache(), nullptr);
   EXPECT_EQ(context->jit().counters().compiles, 0u);
+}
+
+TEST(Context, PrintfOfSimulatedKernelsIsLogged) {
+  std::vector<std::string> lines;
+  const auto log = std::make_shared<Log>(LogLevel::info,
+                                         [&](LogLevel, std::string_view line) { lines.emplace_back(line); });
+  const auto device = device::make_sim_device();
+  EXPECT_EQ(device->options().print, nullptr);
+  Context::make(device, {.jit = {}, .allocator = nullptr, .log = log});
+  ASSERT_NE(device->options().print, nullptr);
+  device->options().print("x = 1\n");
+  EXPECT_THAT(lines, testing::ElementsAre("x = 1"));
+
+  std::string printed;
+  device::SimOptions options;
+  options.print = [&](std::string_view text) { printed += text; };
+  const auto other = device::make_sim_device("sm_80", options);
+  Context::make(other, {.jit = {}, .allocator = nullptr, .log = log});
+  other->options().print("mine");
+  EXPECT_EQ(printed, "mine");
+  EXPECT_EQ(lines.size(), 1u);
 }
 
 TEST(Context, OwnsItsDevice) {

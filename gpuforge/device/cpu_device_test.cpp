@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "gpuforge/base/error.h"
-#include "gpuforge/device/cpu_memory.h"
 #include "gpuforge/device/device_testing.h"
+#include "gpuforge/device/host_memory.h"
 
 namespace gpuforge::device {
 namespace {
@@ -116,7 +116,7 @@ TEST(CpuDevice, MemoryOutlivesADeviceWhoseWorkStillUsesIt) {
   EXPECT_EQ(value.get_future().get(), 77);
 }
 
-TEST(CpuMemory, CountsWhatIsAllocatedAgainstTheMachine) {
+TEST(HostMemory, CountsWhatIsAllocatedAgainstTheMachine) {
   // Pages nobody has touched look available, so only the count keeps the promises below the machine's memory.
   const auto device = make_cpu_device();
   const auto stream = device->make_stream();
@@ -137,8 +137,8 @@ TEST(CpuMemory, CountsWhatIsAllocatedAgainstTheMachine) {
   device->free(again, *stream);
 }
 
-TEST(CpuMemory, AnAddressThatIsNotABlockIsLeftAlone) {
-  CpuMemory memory;
+TEST(HostMemory, AnAddressThatIsNotABlockIsLeftAlone) {
+  HostMemory memory("cpu");
   int on_the_stack = 5;
   memory.free(&on_the_stack);
   memory.free(nullptr);

@@ -38,6 +38,7 @@ struct DeviceFacts {
   int ordinal = 0;
   int compute_major = 0;  // 9 and 0 for sm_90; zero where kernels do not run
   int compute_minor = 0;
+  std::string pretended_arch;  // sim: the chip it plays, "sm_90a"; empty elsewhere
   std::size_t memory_bytes = 0;
   int multiprocessors = 0;  // CPU: hardware threads
   std::size_t l2_bytes = 0;

@@ -7,6 +7,7 @@
 #include "gpuforge/device/cuda_device.h"
 #include "gpuforge/device/device_contract_events.h"
 #include "gpuforge/device/device_contract_graphs.h"
+#include "gpuforge/device/sim_device.h"
 #include "tests/fake_driver/fake_driver.h"
 
 namespace gpuforge::device {
@@ -19,6 +20,10 @@ std::shared_ptr<Device> first_gpu(const cuda::SearchOptions& search, std::string
 
 ContractCase cpu_case() {
   return {"cpu", [](std::string*) { return make_cpu_device(); }, nullptr};
+}
+
+ContractCase sim_case() {
+  return {"sim", [](std::string*) { return make_sim_device(); }, nullptr};
 }
 
 // A test may make several devices, so the fake is put in order after it and not around each. Work that held
@@ -45,7 +50,8 @@ ContractCase gpu_case() {
   return {"gpu", make, nullptr};
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, DeviceContract, testing::Values(cpu_case(), fake_driver_case(), gpu_case()),
+INSTANTIATE_TEST_SUITE_P(Devices, DeviceContract,
+                         testing::Values(cpu_case(), sim_case(), fake_driver_case(), gpu_case()),
                          [](const auto& tested) { return tested.param.name; });
 
 }  // namespace

@@ -7,13 +7,10 @@
 #include "gpuforge/cuda/driver.h"
 #include "gpuforge/device/cpu_device.h"
 #include "gpuforge/device/cuda_device.h"
+#include "gpuforge/device/sim_device.h"
 
 namespace gpuforge::device {
 namespace {
-
-constexpr std::string_view kNoSimulator =
-    "device sim: the simulator is not part of this version yet; use cpu, or cuda on a machine with an NVIDIA "
-    "GPU";
 
 // "cuda" and "cuda:N"; nothing when the name is not of that form.
 std::optional<int> cuda_ordinal(std::string_view device_name) {
@@ -47,6 +44,21 @@ DeviceListing list_gpu(const cuda::Driver& driver, int ordinal) {
   }
 }
 
+// nullptr when there is none; `fallback` then says that `instead` is taken, and why.
+std::shared_ptr<Device> try_first_gpu(const cuda::SearchOptions& search, std::string_view instead,
+                                      std::string* fallback) {
+  if (fallback != nullptr) fallback->clear();
+  try {
+    return open_device("cuda:0", search);
+  } catch (const Error& error) {
+    if (fallback != nullptr) {
+      *fallback = format_text("Falling back to CPU simulation backend: {}; or pass --device {} to choose it",
+                              error.message(), instead);
+    }
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 std::vector<DeviceListing> list_devices(const cuda::SearchOptions& search) {
@@ -57,31 +69,35 @@ std::vector<DeviceListing> list_devices(const cuda::SearchOptions& search) {
   } else {
     listings.push_back(not_usable("cuda", DeviceKind::cuda, std::move(why)));
   }
-  listings.push_back(not_usable("sim", DeviceKind::sim, std::string(kNoSimulator)));
+  listings.push_back({sim_device_facts(), true, {}});
   listings.push_back({make_cpu_device()->facts(), true, {}});
   return listings;
 }
 
-std::shared_ptr<Device> open_device(std::string_view device_name, const cuda::SearchOptions& search) {
+std::shared_ptr<Device> open_device(std::string_view device_name, const cuda::SearchOptions& search,
+                                    const SimOptions& sim_options) {
   if (device_name == "cpu") return make_cpu_device();
-  if (device_name == "sim") throw Error(ErrorCode::unavailable, std::string(kNoSimulator));
+  if (device_name == "sim") return make_sim_device(kDefaultSimArch, sim_options);
+  constexpr std::string_view kSimPrefix = "sim:";
+  if (device_name.starts_with(kSimPrefix)) {
+    return make_sim_device(device_name.substr(kSimPrefix.size()), sim_options);
+  }
   const std::optional<int> ordinal = cuda_ordinal(device_name);
   GPUFORGE_CHECK(ordinal.has_value(),
-                 "device '{}': there is no such device; known are cuda, cuda:N, sim and cpu", device_name);
+                 "device '{}': there is no such device; known are cuda, cuda:N, sim, sim:ARCH and cpu",
+                 device_name);
   return make_cuda_device(cuda::Driver::load(search), *ordinal);
 }
 
 std::shared_ptr<Device> open_default_device(const cuda::SearchOptions& search, std::string* fallback) {
-  if (fallback != nullptr) fallback->clear();
-  try {
-    return open_device("cuda:0", search);
-  } catch (const Error& error) {
-    if (fallback != nullptr) {
-      *fallback = format_text("Falling back to CPU simulation backend: {}; or pass --device cpu to choose it",
-                              error.message());
-    }
-    return make_cpu_device();
-  }
+  if (std::shared_ptr<Device> gpu = try_first_gpu(search, "cpu", fallback)) return gpu;
+  return make_cpu_device();
+}
+
+std::shared_ptr<Device> open_default_kernel_device(const cuda::SearchOptions& search, std::string* fallback,
+                                                   const SimOptions& sim_options) {
+  if (std::shared_ptr<Device> gpu = try_first_gpu(search, "sim", fallback)) return gpu;
+  return make_sim_device(kDefaultSimArch, sim_options);
 }
 
 }  // namespace gpuforge::device

@@ -9,6 +9,7 @@
 
 #include "gpuforge/cuda/library.h"
 #include "gpuforge/device/device.h"
+#include "gpuforge/device/sim_device.h"
 
 namespace gpuforge::device {
 
@@ -20,12 +21,17 @@ struct DeviceListing {
 };
 std::vector<DeviceListing> list_devices(const cuda::SearchOptions& search);
 
-// "cuda", "cuda:1", "sim", "cpu". An unknown name is invalid_argument with the known ones; a device this
-// machine lacks is unavailable with what is missing and how to get it.
-std::shared_ptr<Device> open_device(std::string_view device_name, const cuda::SearchOptions& search);
+// "cuda", "cuda:1", "sim", "sim:sm_86", "cpu". `sim_options` are for the simulator alone. An unknown name is
+// invalid_argument with the known ones; a device this machine lacks is unavailable with what is missing and
+// how to get it.
+std::shared_ptr<Device> open_device(std::string_view device_name, const cuda::SearchOptions& search,
+                                    const SimOptions& sim_options = {});
 
 // The device an array or model takes when none is named: cuda:0, else cpu. `fallback` gets the one line to
 // report when that is not cuda:0.
 std::shared_ptr<Device> open_default_device(const cuda::SearchOptions& search, std::string* fallback);
+// The same for who runs kernels: cuda:0, else sim.
+std::shared_ptr<Device> open_default_kernel_device(const cuda::SearchOptions& search, std::string* fallback,
+                                                   const SimOptions& sim_options = {});
 
 }  // namespace gpuforge::device

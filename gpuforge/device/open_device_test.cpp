@@ -35,17 +35,32 @@ TEST(OpenDevice, RefusesOtherNamesWithTheKnownOnes) {
                                  "cpu:0", "cuda:99999999999999999999"}) {
     std::string message;
     EXPECT_EQ(code_of([&] { open_device(name, nothing()); }, &message), ErrorCode::invalid_argument) << name;
-    EXPECT_THAT(message, AllOf(HasSubstr("'" + name + "'"), HasSubstr("cuda, cuda:N, sim and cpu")));
+    EXPECT_THAT(message,
+                AllOf(HasSubstr("'" + name + "'"), HasSubstr("cuda, cuda:N, sim, sim:ARCH and cpu")));
   }
 }
 
-TEST(OpenDevice, TheSimulatorIsNotThereYet) {
-  std::string message;
-  EXPECT_EQ(code_of([] { open_device("sim", nothing()); }, &message), ErrorCode::unavailable);
-  EXPECT_EQ(
-      message,
-      "device sim: the simulator is not part of this version yet; use cpu, or cuda on a machine with an "
-      "NVIDIA GPU");
+TEST(OpenDevice, TheSimulatorPretendsToBeAChip) {
+  EXPECT_EQ(open_device("sim", nothing())->facts().name, "sim");
+  EXPECT_EQ(open_device("sim", nothing())->facts().pretended_arch, "sm_90a");
+  EXPECT_EQ(open_device("sim:sm_90a", nothing())->facts().name, "sim");
+  const auto device = open_device("sim:sm_86", nothing());
+  EXPECT_EQ(device->facts().name, "sim:sm_86");
+  EXPECT_EQ(device->facts().launch.max_shared_per_block, 99u * 1024);
+  for (const std::string name : {"sim:", "sim:sm_75", "sim:86", "sim:sm_80a", "sim:sm_90a "}) {
+    std::string message;
+    EXPECT_EQ(code_of([&] { open_device(name, nothing()); }, &message), ErrorCode::invalid_argument) << name;
+    EXPECT_THAT(message, AllOf(StartsWith("device " + name), HasSubstr("sm_86"), HasSubstr("sm_120")));
+  }
+}
+
+TEST(OpenDevice, OptionsReachTheSimulator) {
+  SimOptions options;
+  options.step_limit = 77;
+  const auto device = open_device("sim:sm_80", nothing(), options);
+  const auto sim = std::dynamic_pointer_cast<SimDevice>(device);
+  ASSERT_NE(sim, nullptr);
+  EXPECT_EQ(sim->options().step_limit, 77u);
 }
 
 TEST(OpenDevice, WithoutADriverCudaIsUnavailable) {
@@ -75,6 +90,16 @@ TEST(OpenDefaultDevice, FallsBackToTheCpuAndSaysWhyInOneLine) {
   EXPECT_THAT(fallback, AllOf(StartsWith("Falling back to CPU simulation backend"), HasSubstr("SM 70")));
 }
 
+TEST(OpenDefaultKernelDevice, IsAGpuOrTheSimulator) {
+  std::string fallback;
+  EXPECT_EQ(open_default_kernel_device(nothing(), &fallback)->facts().name, "sim");
+  EXPECT_THAT(fallback, StartsWith("Falling back to CPU simulation backend: CUDA driver not detected"));
+  EXPECT_THAT(fallback, HasSubstr("--device sim"));
+  FakeDriver fake;
+  EXPECT_EQ(open_default_kernel_device(FakeDriver::search(), &fallback)->facts().name, "cuda:0");
+  EXPECT_EQ(fallback, "");
+}
+
 TEST(ListDevices, WithoutAGpu) {
   const std::vector<DeviceListing> listings = list_devices(nothing());
   ASSERT_EQ(listings.size(), 3u);
@@ -82,8 +107,8 @@ TEST(ListDevices, WithoutAGpu) {
   EXPECT_FALSE(listings[0].usable);
   EXPECT_THAT(listings[0].reason, HasSubstr("CUDA driver not detected"));
   EXPECT_EQ(listings[1].facts.name, "sim");
-  EXPECT_FALSE(listings[1].usable);
-  EXPECT_THAT(listings[1].reason, HasSubstr("not part of this version yet"));
+  EXPECT_TRUE(listings[1].usable);
+  EXPECT_EQ(listings[1].facts.pretended_arch, "sm_90a");
   EXPECT_EQ(listings[2].facts.name, "cpu");
   EXPECT_TRUE(listings[2].usable);
   EXPECT_FALSE(listings[2].facts.product.empty());

@@ -10,6 +10,8 @@ void WorkErrors::run(const std::function<void()>& work) noexcept {
   try {
     try {
       work();
+    } catch (const OwnFailure& failure) {
+      keep(failure.error);
     } catch (const Error& error) {
       keep(Error(error.code(), format_text("{}: enqueued work failed: {}", device_name_, error.message()),
                  error.detail()));

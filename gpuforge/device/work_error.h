@@ -11,6 +11,11 @@
 
 namespace gpuforge::device {
 
+// Thrown by work of the device's own, such as a kernel in the simulator: its Error is kept as it is.
+struct OwnFailure {
+  Error error;
+};
+
 // Keeps the first failure of a stream's host functions. Thread-safe.
 class WorkErrors {
  public:
@@ -22,6 +27,7 @@ class WorkErrors {
   // The failure kept, which is then forgotten.
   std::optional<Error> take() noexcept;
   void throw_kept();
+  const std::string& device_name() const { return device_name_; }
 
  private:
   std::string device_name_;

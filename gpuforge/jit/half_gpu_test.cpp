@@ -1,4 +1,4 @@
-// kernels/half.cuh on a GPU against base/half.h, bit for bit.
+// kernels/half.cuh on a GPU and in the simulator against base/half.h, bit for bit.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -67,23 +67,23 @@ constexpr const char* device_type(DType dtype) {
 
 constexpr DType kNarrow[] = {DType::f16, DType::bf16, DType::f8e4m3, DType::f8e5m2};
 
-class HalfGpu : public testing::Test {
+class Half : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     const cuda::SearchOptions search = cuda::search_options(read_environment());
     try {
-      device_ = device::open_device("cuda:0", search);
+      device_ = device::open_device(GetParam(), search);
     } catch (const Error& error) {
-      GTEST_SKIP() << "no GPU: " << error.message();
+      GTEST_SKIP() << "no " << GetParam() << ": " << error.message();
     }
     stream_ = device_->make_stream();
     jit_ = std::make_unique<Jit>(
         JitOptions{.search = search, .cache_dir = {}, .cache_limit_bytes = 0, .kernel_dir = {}}, nullptr);
   }
 
-  std::vector<unsigned char> convert_on_gpu(const std::string& to, std::size_t to_bytes,
-                                            const std::string& from, const std::vector<unsigned char>& input,
-                                            int count) {
+  std::vector<unsigned char> convert_on_device(const std::string& to, std::size_t to_bytes,
+                                               const std::string& from,
+                                               const std::vector<unsigned char>& input, int count) {
     const std::string expression = "convert<" + to + ", " + from + ">";
     KernelSource source;
     source.name = "convert.cu";
@@ -108,8 +108,8 @@ class HalfGpu : public testing::Test {
   void expect_like_base(DType to, DType from, const std::vector<unsigned char>& input) {
     SCOPED_TRACE(std::string(name(from)) + " to " + std::string(name(to)));
     const std::size_t count = input.size() / element_bytes(from);
-    const auto got =
-        convert_on_gpu(device_type(to), element_bytes(to), device_type(from), input, static_cast<int>(count));
+    const auto got = convert_on_device(device_type(to), element_bytes(to), device_type(from), input,
+                                       static_cast<int>(count));
     std::vector<unsigned char> wanted(count * element_bytes(to));
     convert_elements(wanted.data(), to, input.data(), from, count);
     std::size_t wrong = 0;
@@ -131,6 +131,16 @@ class HalfGpu : public testing::Test {
   std::shared_ptr<device::Stream> stream_;
   std::unique_ptr<Jit> jit_;
 };
+
+// Four billion floats: for a GPU alone.
+class HalfGpu : public Half {};
+
+// The second has no instructions for eight bits.
+INSTANTIATE_TEST_SUITE_P(Sim, Half, testing::Values("sim", "sim:sm_80"), [](const auto& tested) {
+  return std::string(tested.param) == "sim" ? "sim" : "sim_sm_80";
+});
+INSTANTIATE_TEST_SUITE_P(Gpu, Half, testing::Values("cuda:0"), [](const auto&) { return "cuda"; });
+INSTANTIATE_TEST_SUITE_P(Gpu, HalfGpu, testing::Values("cuda:0"), [](const auto&) { return "cuda"; });
 
 template <typename T>
 void append(std::vector<unsigned char>& bytes, T value) {
@@ -197,14 +207,14 @@ std::vector<unsigned char> bytes_of(const std::vector<T>& values) {
   return bytes;
 }
 
-TEST_F(HalfGpu, NarrowingFromFloats) {
+TEST_P(Half, NarrowingFromFloats) {
   for (const DType to : kNarrow) {
     expect_like_base(to, DType::f32, hard_floats<float>(1));
     expect_like_base(to, DType::f64, hard_floats<double>(2));
   }
 }
 
-TEST_F(HalfGpu, NarrowingFromIntegers) {
+TEST_P(Half, NarrowingFromIntegers) {
   for (const DType to : kNarrow) {
     expect_like_base(to, DType::i64, bytes_of(hard_integers<std::int64_t>(3)));
     expect_like_base(to, DType::i32, bytes_of(hard_integers<std::int32_t>(4)));
@@ -216,7 +226,7 @@ TEST_F(HalfGpu, NarrowingFromIntegers) {
 
 // Unsigned integers are no dtype: the host goes through a double rounded to odd, which no tie survives
 // wrongly.
-TEST_F(HalfGpu, NarrowingFromUnsignedIntegers) {
+TEST_P(Half, NarrowingFromUnsignedIntegers) {
   const auto values = hard_integers<std::uint64_t>(8);
   std::vector<double> odd;
   for (const std::uint64_t value : values) {
@@ -228,21 +238,21 @@ TEST_F(HalfGpu, NarrowingFromUnsignedIntegers) {
   for (const DType to : kNarrow) {
     const auto count = static_cast<int>(values.size());
     const auto got =
-        convert_on_gpu(device_type(to), element_bytes(to), "unsigned long long", bytes_of(values), count);
+        convert_on_device(device_type(to), element_bytes(to), "unsigned long long", bytes_of(values), count);
     std::vector<unsigned char> wanted(values.size() * element_bytes(to));
     convert_elements(wanted.data(), to, odd.data(), DType::f64, values.size());
     EXPECT_EQ(got, wanted) << name(to);
 
     const std::vector<double> exact(narrow.begin(), narrow.end());
-    const auto got32 = convert_on_gpu(device_type(to), element_bytes(to), "unsigned", bytes_of(narrow),
-                                      static_cast<int>(narrow.size()));
+    const auto got32 = convert_on_device(device_type(to), element_bytes(to), "unsigned", bytes_of(narrow),
+                                         static_cast<int>(narrow.size()));
     std::vector<unsigned char> wanted32(narrow.size() * element_bytes(to));
     convert_elements(wanted32.data(), to, exact.data(), DType::f64, narrow.size());
     EXPECT_EQ(got32, wanted32) << name(to);
   }
 }
 
-TEST_F(HalfGpu, EveryNarrowValueToEveryFloat) {
+TEST_P(Half, EveryNarrowValueToEveryFloat) {
   for (const DType from : kNarrow) {
     std::vector<unsigned char> bytes;
     for (unsigned code = 0; code < (element_bytes(from) == 1 ? 256u : 65536u); ++code) {
@@ -257,7 +267,7 @@ TEST_F(HalfGpu, EveryNarrowValueToEveryFloat) {
   }
 }
 
-TEST_F(HalfGpu, SoftwareFp8EqualsTheInstruction) {
+TEST_P(HalfGpu, SoftwareFp8EqualsTheInstruction) {
   KernelSource source;
   source.name = "convert.cu";
   source.text = kSource;

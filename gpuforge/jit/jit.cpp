@@ -280,7 +280,12 @@ std::shared_ptr<const Kernel> Jit::kernel_from_ptx(std::string_view ptx, std::st
 Arch native_arch(const device::DeviceFacts& facts) {
   if (facts.compute_major == 0) {
     throw Error(ErrorCode::unsupported,
-                format_text("jit: device {} does not run kernels; use a cuda device", facts.name));
+                format_text("jit: device {} does not run kernels; use a cuda device or sim", facts.name));
+  }
+  if (!facts.pretended_arch.empty()) {
+    Arch pretended = Arch::parse(facts.pretended_arch);
+    pretended.is_virtual = true;  // the simulator runs PTX
+    return pretended;
   }
   Arch arch{facts.compute_major, facts.compute_minor, 0, facts.kind == device::DeviceKind::sim};
   if (facts.compute_major >= 9 && !arch.is_virtual) arch.suffix = 'a';

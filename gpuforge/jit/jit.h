@@ -89,7 +89,8 @@ class Jit {
   std::unique_ptr<Memory> memory_;
 };
 
-// The arch a device's kernels are compiled for: "sm_90a" for compute capability 9.0 (the 'a' from 9.0 on).
+// The arch a device's kernels are compiled for: "sm_90a" for compute capability 9.0 (the 'a' from 9.0 on),
+// and "compute_86" for the simulator that plays sm_86, which runs PTX.
 Arch native_arch(const device::DeviceFacts& facts);
 
 // CUDA's and CCCL's include folders found on this machine, in search order (doctor lists them too).

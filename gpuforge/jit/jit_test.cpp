@@ -8,6 +8,7 @@
 
 #include "gpuforge/base/error.h"
 #include "gpuforge/base/temporary_folder_for_tests.h"
+#include "gpuforge/device/sim_device.h"
 #include "gpuforge/jit/compiler_memo.h"
 #include "gpuforge/jit/fake_device_for_tests.h"
 #include "gpuforge/jit/once_map.h"
@@ -308,6 +309,23 @@ TEST(NativeArch, HasTheSuffixFromHopperOn) {
   EXPECT_EQ(arch(10, 0), "sm_100a");
   EXPECT_EQ(arch(12, 0), "sm_120a");
   EXPECT_EQ(arch(9, 0, device::DeviceKind::sim), "compute_90");
+}
+
+TEST(NativeArch, OfTheSimulatorIsTheChipItPlaysAsPtx) {
+  EXPECT_EQ(native_arch(device::sim_device_facts()).name(), "compute_90a");
+  for (const char* const chip :
+       {"sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a", "sm_100f", "sm_120a"}) {
+    const device::DeviceFacts facts = device::sim_device_facts(chip);
+    Arch arch = native_arch(facts);
+    EXPECT_TRUE(arch.is_virtual);
+    arch.is_virtual = false;
+    EXPECT_EQ(arch.name(), chip);
+    // Two tables, one truth.
+    const std::optional<ArchLimits> limits = arch_limits(arch);
+    ASSERT_TRUE(limits.has_value()) << chip;
+    EXPECT_EQ(facts.launch.max_shared_per_block, limits->shared_per_block_bytes) << chip;
+    EXPECT_EQ(facts.launch.max_shared_per_multiprocessor, limits->shared_bytes) << chip;
+  }
 }
 
 struct Identity {

@@ -220,7 +220,7 @@ class RunMistakes(CliTest):
 
     def test_against_the_kernel(self):
         self.need_nvrtc()
-        none = {"GPUFORGE_DEVICE": "sim"}  # no device: still everything else is checked first
+        none = {"GPUFORGE_DEVICE": "cuda:63"}  # no device: still everything else is checked first
         self.assertIn("there is: saxpy", self.run_error("--kernel", "nope", env=none))
         self.assertIn("saxpy takes 4 arguments (int n, float a, const float* x, float* y), got 1",
                       self.run_error("--arg", "i32:4", env=none))
@@ -233,11 +233,13 @@ class RunMistakes(CliTest):
         self.assertIn("--kernel is needed", self.run_error(env=none, source=two))
         bad = self.file("bad.cu", 'extern "C" __global__ void k() { oops }\n')
         self.run_error(code=1, env=none, source=bad)
-        self.assertIn("simulator", self.run_error(*good, code=3, env=none))
+        self.run_error(*good, code=3, env=none)
 
     def test_no_device_at_all(self):
-        message = self.run_error(code=3, env={"GPUFORGE_LIBRARY_PATH": "none"})
-        self.assertIn("CUDA driver not detected", message)
+        nothing = {"GPUFORGE_LIBRARY_PATH": "none"}
+        self.assertIn("CUDA driver not detected", self.run_error("--device", "cuda", code=3, env=nothing))
+        # The simulator is there, but nothing to compile with.
+        self.assertIn("NVRTC JIT compiler not available", self.run_error("--device", "sim", code=3, env=nothing))
 
 
 class RunOnTheStandIn(CliTest):

@@ -1,11 +1,11 @@
-#include "gpuforge/device/cpu_queue.h"
+#include "gpuforge/device/host_queue.h"
 
 #include <system_error>
 #include <utility>
 
 namespace gpuforge::device {
 
-void CpuQueue::push(Work work) {
+void HostQueue::push(Work work) {
   {
     const std::lock_guard lock(mutex_);
     work_.push_back(std::move(work));
@@ -14,8 +14,8 @@ void CpuQueue::push(Work work) {
         thread_ = std::thread([queue = shared_from_this()] { run(queue); });
       } catch (const std::system_error& error) {
         work_.pop_back();
-        throw Error(ErrorCode::unavailable,
-                    format_text("cpu: the machine gives no thread for a stream: {}", error.what()));
+        throw Error(ErrorCode::unavailable, format_text("{}: the machine gives no thread for a stream: {}",
+                                                        errors_->device_name(), error.what()));
       }
     }
     ++pushed_;
@@ -23,21 +23,22 @@ void CpuQueue::push(Work work) {
   wake_.notify_one();
 }
 
-bool CpuQueue::idle() const {
+bool HostQueue::idle() const {
   const std::lock_guard lock(mutex_);
   return completed_ == pushed_;
 }
 
-void CpuQueue::wait() {
+void HostQueue::wait() {
   std::unique_lock lock(mutex_);
   GPUFORGE_CHECK(thread_.get_id() != std::this_thread::get_id(),
-                 "cpu: work of a stream cannot synchronize with its own stream: it would wait for itself");
+                 "{}: work of a stream cannot synchronize with its own stream: it would wait for itself",
+                 errors_->device_name());
   const std::uint64_t ticket = pushed_;
   finished_.wait(lock, [&] { return completed_ >= ticket; });
 }
 
 // The last reference to a stream may be held by its own work, so this may run on the queue's thread.
-void CpuQueue::close() noexcept {
+void HostQueue::close() noexcept {
   std::thread thread;
   bool idle_now = false;
   {
@@ -55,7 +56,7 @@ void CpuQueue::close() noexcept {
   }
 }
 
-void CpuQueue::run(const std::shared_ptr<CpuQueue>& queue) {
+void HostQueue::run(const std::shared_ptr<HostQueue>& queue) {
   std::unique_lock lock(queue->mutex_);
   for (;;) {
     queue->wake_.wait(lock, [&] { return !queue->work_.empty() || queue->closed_; });

@@ -1,4 +1,4 @@
-#include "gpuforge/device/cpu_capture.h"
+#include "gpuforge/device/host_capture.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,17 +13,17 @@ void raise_to(CaptureClock& clock, const CaptureClock& other) {
 
 }  // namespace
 
-bool same_kinds(const CpuNodes& a, const CpuNodes& b) {
+bool same_kinds(const HostNodes& a, const HostNodes& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const CpuNode& x, const CpuNode& y) { return x.kind == y.kind; });
+                    [](const HostNode& x, const HostNode& y) { return x.kind == y.kind; });
 }
 
-bool CpuCapture::open() const {
+bool HostCapture::open() const {
   const std::lock_guard lock(mutex_);
   return open_;
 }
 
-std::size_t CpuCapture::add_branch(const CaptureClock& from) {
+std::size_t HostCapture::add_branch(const CaptureClock& from) {
   const std::lock_guard lock(mutex_);
   const std::size_t branch = clocks_.size();
   clocks_.push_back(from);
@@ -31,7 +31,7 @@ std::size_t CpuCapture::add_branch(const CaptureClock& from) {
   return branch;
 }
 
-bool CpuCapture::add(std::size_t branch, CpuNode node) {
+bool HostCapture::add(std::size_t branch, HostNode node) {
   const std::lock_guard lock(mutex_);
   if (!open_) return false;
   nodes_.push_back(std::move(node));
@@ -39,19 +39,19 @@ bool CpuCapture::add(std::size_t branch, CpuNode node) {
   return true;
 }
 
-CaptureClock CpuCapture::clock(std::size_t branch) const {
+CaptureClock HostCapture::clock(std::size_t branch) const {
   const std::lock_guard lock(mutex_);
   return clocks_[branch];
 }
 
-void CpuCapture::join(std::size_t branch, const CaptureClock& with) {
+void HostCapture::join(std::size_t branch, const CaptureClock& with) {
   const std::lock_guard lock(mutex_);
   raise_to(clocks_[branch], with);
 }
 
-std::optional<CpuNodes> CpuCapture::finish() {
+std::optional<HostNodes> HostCapture::finish() {
   // Destroyed after the lock is gone: a closure may hold the last reference to a stream of this capture.
-  CpuNodes nodes;
+  HostNodes nodes;
   bool joined = true;
   {
     const std::lock_guard lock(mutex_);

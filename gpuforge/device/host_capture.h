@@ -1,5 +1,5 @@
-// Recording on the cpu device: what streams note down between begin and end, and the graph made of it. Not
-// installed.
+// Recording on devices that work on the host: what streams note down between begin and end, and the graph
+// made of it. Not installed.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,15 @@
 
 namespace gpuforge::device {
 
-enum class CpuNodeKind { copy_to_device, copy_to_host, copy, fill, host_function };
+enum class HostNodeKind { copy_to_device, copy_to_host, copy, fill, host_function, kernel };
 
-struct CpuNode {
-  CpuNodeKind kind = CpuNodeKind::host_function;
+struct HostNode {
+  HostNodeKind kind = HostNodeKind::host_function;
   std::function<void()> work;
 };
-using CpuNodes = std::vector<CpuNode>;
+using HostNodes = std::vector<HostNode>;
 
-bool same_kinds(const CpuNodes& a, const CpuNodes& b);
+bool same_kinds(const HostNodes& a, const HostNodes& b);
 
 // For each branch of a capture, how many of its nodes come before a point: a vector clock.
 using CaptureClock = std::vector<std::size_t>;
@@ -26,23 +26,23 @@ using CaptureClock = std::vector<std::size_t>;
 // Each stream in a capture is a branch; branch 0 is where it began. Nodes are kept in the order of the calls,
 // which is an order their dependencies allow; the clocks only answer whether every branch came back.
 // Thread-safe.
-class CpuCapture {
+class HostCapture {
  public:
-  CpuCapture() : clocks_(1, CaptureClock(1, 0)) {}
+  HostCapture() : clocks_(1, CaptureClock(1, 0)) {}
 
   bool open() const;
   std::size_t add_branch(const CaptureClock& from);
   // False when the capture is over.
-  bool add(std::size_t branch, CpuNode node);
+  bool add(std::size_t branch, HostNode node);
   CaptureClock clock(std::size_t branch) const;
   void join(std::size_t branch, const CaptureClock& with);
   // Ends it. Nothing when branch 0 has not waited for the last work of every other one.
-  std::optional<CpuNodes> finish();
+  std::optional<HostNodes> finish();
 
  private:
   mutable std::mutex mutex_;
   bool open_ = true;
-  CpuNodes nodes_;
+  HostNodes nodes_;
   std::vector<CaptureClock> clocks_;
 };
 

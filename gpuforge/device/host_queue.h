@@ -1,4 +1,5 @@
-// The thread behind a stream of the cpu device: an ordered queue of host functions. Not installed.
+// The thread behind a stream of a device that works on the host: an ordered queue of host functions. Not
+// installed.
 #pragma once
 
 #include <condition_variable>
@@ -15,12 +16,12 @@ namespace gpuforge::device {
 
 // Thread-safe. The thread starts with the first work and shares ownership of the queue, so a queue that its
 // stream has closed drains in the background.
-class CpuQueue : public std::enable_shared_from_this<CpuQueue> {
+class HostQueue : public std::enable_shared_from_this<HostQueue> {
  public:
   using Work = std::function<void()>;
 
   // `kept` lives until the queue is drained: the memory that queued work touches.
-  CpuQueue(std::shared_ptr<WorkErrors> errors, std::shared_ptr<void> kept)
+  HostQueue(std::shared_ptr<WorkErrors> errors, std::shared_ptr<void> kept)
       : errors_(std::move(errors)), kept_(std::move(kept)) {}
 
   void push(Work work);
@@ -33,7 +34,7 @@ class CpuQueue : public std::enable_shared_from_this<CpuQueue> {
   WorkErrors& errors() const { return *errors_; }
 
  private:
-  static void run(const std::shared_ptr<CpuQueue>& queue);
+  static void run(const std::shared_ptr<HostQueue>& queue);
 
   const std::shared_ptr<WorkErrors> errors_;
   const std::shared_ptr<void> kept_;

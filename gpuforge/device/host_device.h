@@ -1,4 +1,5 @@
-// The classes of the cpu device: itself, its streams, events and graphs. Not installed.
+// What the devices that work on the host share: memory, streams on threads, events and graphs. cpu and sim
+// differ in what a kernel is. Not installed.
 #pragma once
 
 #include <atomic>
@@ -7,19 +8,25 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "gpuforge/device/cpu_capture.h"
-#include "gpuforge/device/cpu_memory.h"
-#include "gpuforge/device/cpu_queue.h"
 #include "gpuforge/device/device.h"
+#include "gpuforge/device/host_capture.h"
+#include "gpuforge/device/host_memory.h"
+#include "gpuforge/device/host_queue.h"
 
 namespace gpuforge::device {
 
-class CpuDevice final : public Device {
+// All of a Device but its kernels.
+// Virtual, so that a device can add an interface of its own.
+class HostDevice : public virtual Device {
  public:
-  CpuDevice();
+  HostDevice(DeviceFacts facts, std::shared_ptr<HostMemory> memory)
+      : facts_(std::move(facts)), memory_(std::move(memory)) {}
 
   const DeviceFacts& facts() const override { return facts_; }
   MemoryInfo memory_info() const override;
@@ -29,23 +36,29 @@ class CpuDevice final : public Device {
   void free_pinned(void* address) noexcept override;
   std::shared_ptr<Stream> make_stream(int priority) override;
   std::unique_ptr<Event> make_event(bool timing) override;
-  std::shared_ptr<Module> load_module(std::span<const std::byte> image, std::string_view name) override;
   void synchronize() override;
 
+  // Checks a launch and copies its arguments; what is returned runs it, once or as a graph's node many times,
+  // perhaps after the device is gone.
+  virtual std::function<void()> prepare_launch(const Function& function, const LaunchConfig& config,
+                                               std::span<void* const> parameters) = 0;
+
+  const std::string& name() const { return facts_.name; }
+  HostMemory& memory() const { return *memory_; }
   void capture_began() { ++open_captures_; }
   void capture_ended() { --open_captures_; }
 
  private:
-  DeviceFacts facts_;
-  const std::shared_ptr<CpuMemory> memory_;
+  const DeviceFacts facts_;
+  const std::shared_ptr<HostMemory> memory_;
   std::atomic<int> open_captures_ = 0;
   std::mutex mutex_;
-  std::vector<std::weak_ptr<CpuQueue>> queues_;  // those of destroyed streams too, until they are drained
+  std::vector<std::weak_ptr<HostQueue>> queues_;  // those of destroyed streams too, until they are drained
 };
 
 // One recording of an event: reached once, waited for by any number. A new recording is a new point, so who
 // waits for an older one is not released by a newer one.
-class CpuPoint {
+class HostPoint {
  public:
   void reach();
   bool reached() const;
@@ -59,9 +72,9 @@ class CpuPoint {
   std::chrono::steady_clock::time_point time_;
 };
 
-class CpuEvent final : public Event {
+class HostEvent final : public Event {
  public:
-  CpuEvent(std::shared_ptr<CpuDevice> device, bool timing) : device_(std::move(device)), timing_(timing) {}
+  HostEvent(std::shared_ptr<HostDevice> device, bool timing) : device_(std::move(device)), timing_(timing) {}
 
   Device& device() const override;
   bool done() const override;
@@ -70,27 +83,27 @@ class CpuEvent final : public Event {
 
   // What the last record left: a point, a place in a capture, or neither.
   struct Recording {
-    std::shared_ptr<CpuPoint> point;
-    std::shared_ptr<CpuCapture> capture;
+    std::shared_ptr<HostPoint> point;
+    std::shared_ptr<HostCapture> capture;
     CaptureClock clock;
   };
   Recording recording() const;
   void set_recording(Recording recording);
 
  private:
-  std::shared_ptr<CpuPoint> point_outside_capture(std::string_view call) const;
+  std::shared_ptr<HostPoint> point_outside_capture(std::string_view call) const;
 
-  const std::shared_ptr<CpuDevice> device_;
+  const std::shared_ptr<HostDevice> device_;
   const bool timing_;
   mutable std::mutex mutex_;
   Recording recording_;
 };
 
-class CpuStream final : public Stream {
+class HostStream final : public Stream {
  public:
-  CpuStream(std::shared_ptr<CpuDevice> device, std::shared_ptr<CpuQueue> queue)
+  HostStream(std::shared_ptr<HostDevice> device, std::shared_ptr<HostQueue> queue)
       : device_(std::move(device)), queue_(std::move(queue)) {}
-  ~CpuStream() override;
+  ~HostStream() override;
 
   Device& device() const override;
   bool done() const override;
@@ -108,38 +121,38 @@ class CpuStream final : public Stream {
   std::unique_ptr<Graph> end_capture() override;
 
   // Queued, or recorded while capturing.
-  void submit(CpuNode node);
+  void submit(HostNode node);
   // A graph's launch.
-  void run(std::shared_ptr<const CpuNodes> nodes);
-  CpuQueue& queue() const { return *queue_; }
+  void run(std::shared_ptr<const HostNodes> nodes);
+  HostQueue& queue() const { return *queue_; }
   bool capturing() const;
 
  private:
   bool capturing_locked() const { return capture_ != nullptr && capture_->open(); }
   void refuse_in_capture(std::string_view call) const;
 
-  const std::shared_ptr<CpuDevice> device_;
-  const std::shared_ptr<CpuQueue> queue_;
+  const std::shared_ptr<HostDevice> device_;
+  const std::shared_ptr<HostQueue> queue_;
   mutable std::mutex mutex_;  // of the capture's two fields
-  std::shared_ptr<CpuCapture> capture_;
+  std::shared_ptr<HostCapture> capture_;
   std::size_t branch_ = 0;
 };
 
-class CpuGraph final : public Graph {
+class HostGraph final : public Graph {
  public:
-  CpuGraph(std::shared_ptr<CpuDevice> device, CpuNodes nodes)
-      : device_(std::move(device)), nodes_(std::make_shared<const CpuNodes>(std::move(nodes))) {}
+  HostGraph(std::shared_ptr<HostDevice> device, HostNodes nodes)
+      : device_(std::move(device)), nodes_(std::make_shared<const HostNodes>(std::move(nodes))) {}
 
   std::size_t node_count() const override { return nodes()->size(); }
   void launch(Stream& stream) override;
   void update(const Graph& other) override;
 
  private:
-  std::shared_ptr<const CpuNodes> nodes() const;
+  std::shared_ptr<const HostNodes> nodes() const;
 
-  const std::shared_ptr<CpuDevice> device_;
+  const std::shared_ptr<HostDevice> device_;
   mutable std::mutex mutex_;
-  std::shared_ptr<const CpuNodes> nodes_;  // replaced by update; launches under way keep theirs
+  std::shared_ptr<const HostNodes> nodes_;  // replaced by update; launches under way keep theirs
 };
 
 }  // namespace gpuforge::device

@@ -1,4 +1,4 @@
-#include "gpuforge/device/cpu_memory.h"
+#include "gpuforge/device/host_memory.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,18 +13,18 @@ namespace {
 // Reading the machine's free memory costs tens of microseconds, so small allocations share one reading.
 constexpr std::size_t kCheckEveryBytes = std::size_t{64} << 20;
 
-[[noreturn]] void fail_out_of_memory(std::string_view what, std::size_t bytes, std::size_t free_bytes) {
-  throw Error(ErrorCode::out_of_memory,
-              format_text("cpu: {} of {} bytes wanted, {} bytes are free", what, bytes, free_bytes));
-}
-
 }  // namespace
 
-CpuMemory::~CpuMemory() {
+void HostMemory::fail_out_of_memory(std::string_view what, std::size_t bytes, std::size_t free_bytes) const {
+  throw Error(ErrorCode::out_of_memory, format_text("{}: {} of {} bytes wanted, {} bytes are free",
+                                                    device_name_, what, bytes, free_bytes));
+}
+
+HostMemory::~HostMemory() {
   for (const auto& [address, bytes] : blocks_) std::free(address);
 }
 
-void* CpuMemory::allocate(std::size_t bytes, std::string_view what) {
+void* HostMemory::allocate(std::size_t bytes, std::string_view what, std::size_t margin_bytes) {
   if (bytes == 0) return nullptr;
   const std::lock_guard lock(mutex_);
   // Linux promises more memory than there is and kills whoever uses it, so the promise is checked here. Pages
@@ -38,10 +38,12 @@ void* CpuMemory::allocate(std::size_t bytes, std::string_view what) {
     }
     unchecked_bytes_ = 0;
   }
-  if (bytes > SIZE_MAX - kCpuAlignment) fail_out_of_memory(what, bytes, read_host_memory().free_bytes);
+  if (bytes > SIZE_MAX - kHostAlignment - margin_bytes) {
+    fail_out_of_memory(what, bytes, read_host_memory().free_bytes);
+  }
 
-  const std::size_t rounded = (bytes + kCpuAlignment - 1) / kCpuAlignment * kCpuAlignment;
-  void* const address = std::aligned_alloc(kCpuAlignment, rounded);
+  const std::size_t rounded = (bytes + margin_bytes + kHostAlignment - 1) / kHostAlignment * kHostAlignment;
+  void* const address = std::aligned_alloc(kHostAlignment, rounded);
   if (address == nullptr) fail_out_of_memory(what, bytes, read_host_memory().free_bytes);
   try {
     blocks_.emplace(address, rounded);
@@ -54,7 +56,7 @@ void* CpuMemory::allocate(std::size_t bytes, std::string_view what) {
   return address;
 }
 
-void CpuMemory::free(void* address) noexcept {
+void HostMemory::free(void* address) noexcept {
   {
     const std::lock_guard lock(mutex_);
     const auto found = blocks_.find(address);
@@ -63,6 +65,19 @@ void CpuMemory::free(void* address) noexcept {
     blocks_.erase(found);
   }
   std::free(address);
+}
+
+bool HostMemory::owns(const void* address) const {
+  const std::lock_guard lock(mutex_);
+  return blocks_.find(const_cast<void*>(address)) != blocks_.end();
+}
+
+Address HostMemory::allocate_on_device(std::size_t bytes) {
+  return reinterpret_cast<Address>(allocate(bytes, "an allocation"));
+}
+
+void HostMemory::free_on_device(Address address) noexcept {
+  free(reinterpret_cast<void*>(address));
 }
 
 }  // namespace gpuforge::device
