@@ -1,4 +1,4 @@
-// Rows of what steers a thread or orders its memory accesses, and the table as a whole.
+// Rows of what steers a thread or orders its memory accesses.
 #include <bit>
 
 #include "gpuforge/sim/block.h"
@@ -69,12 +69,6 @@ constexpr OpcodeRow kRows[] = {
 
 std::span<const OpcodeRow> control_rows() {
   return kRows;
-}
-
-std::vector<std::span<const OpcodeRow>> opcode_families() {
-  return {integer_rows(), logic_rows(),   carry_rows(),   compare_rows(), move_rows(),
-          float32_rows(), float64_rows(), half_rows(),    convert_rows(), load_store_rows(),
-          atomic_rows(),  warp_rows(),    barrier_rows(), control_rows()};
 }
 
 }  // namespace gpuforge::sim

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 #include <limits>
 
@@ -417,7 +418,6 @@ void Lister::plain(const ptx::Instruction& instruction, const FoundRow& found, L
         vector(line, operand, syntax.type, match, written, instruction.opcode == "mov", at);
         const Value& element = line.operand[before];
         const std::uint8_t bytes = element.width != 0 ? element.width : element.bytes;
-        if (syntax.kind == OperandKind::vector) check_elements(instruction, line.count, bytes);
         if (first_data) line.register_bytes = bytes;
         first_data = false;
         if (!written && first_source) line.source_bytes = bytes;
@@ -442,6 +442,9 @@ void Lister::plain(const ptx::Instruction& instruction, const FoundRow& found, L
     if (narrower(line.register_bytes, match.other_type) || narrower(line.source_bytes, match.type))
       refuse(at, "a register of this cvt is narrower than its type");
   }
+  const bool has_data = std::any_of(found.syntax->operands.begin(), found.syntax->operands.end(),
+                                    [](const OperandSyntax& one) { return one.type == OperandType::any; });
+  if (address_text != nullptr && has_data) check_elements(instruction, line.count, line.register_bytes);
   if (address_text != nullptr) {
     address(line, *address_text, instruction);
     Site& site = builder_.image->sites[line.site];

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,5 +30,7 @@ std::span<const OpcodeRow> barrier_rows();  // bar barrier
 std::span<const OpcodeRow> control_rows();  // bra brx call ret exit trap, fence membar, nanosleep
 
 std::vector<std::span<const OpcodeRow>> opcode_families();
+// The table as docs/sim.md has it.
+std::string opcode_table_text();
 
 }  // namespace gpuforge::sim
