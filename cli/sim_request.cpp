@@ -33,6 +33,9 @@ SimRequest read_sim_request(const Invocation& invocation) {
     request.options.schedule_seed =
         static_cast<std::uint64_t>(require_count("run: --schedule", *seed, 0, kMost));
   }
+  if (const auto orders = invocation.value("schedules")) {
+    request.options.schedules = static_cast<unsigned>(require_count("run: --schedules", *orders, 0, 1000));
+  }
   if (const auto steps = invocation.value("max-steps")) {
     request.options.step_limit =
         static_cast<std::uint64_t>(require_count("run: --max-steps", *steps, 1, kMost));

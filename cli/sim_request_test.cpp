@@ -31,6 +31,7 @@ TEST(SimRequest, ReadsEveryOption) {
                                                           {"no-races", ""},
                                                           {"no-init", ""},
                                                           {"schedule", "7"},
+                                                          {"schedules", "4"},
                                                           {"max-steps", "1e6"},
                                                           {"suppress", "tile.cu:12"},
                                                           {"suppress", "dir/a:b.cu:3"}}));
@@ -38,6 +39,7 @@ TEST(SimRequest, ReadsEveryOption) {
   EXPECT_FALSE(request.options.races);
   EXPECT_FALSE(request.options.initialized);
   EXPECT_EQ(request.options.schedule_seed, 7u);
+  EXPECT_EQ(request.options.schedules, 4u);
   EXPECT_EQ(request.options.step_limit, 1'000'000u);
   ASSERT_EQ(request.options.suppressions.size(), 2u);
   EXPECT_EQ(request.options.suppressions[0].file, "tile.cu");

@@ -19,7 +19,10 @@ class FindingLog {
   // counted. The pointer is good until the next call.
   Finding* add(FindingKind kind, std::uint32_t site, std::uint32_t other_site = kNoSite);
   const std::vector<Finding>& entries() const { return entries_; }
-  std::vector<Finding> take() { return std::move(entries_); }
+  // Empties the log.
+  std::vector<Finding> take();
+  // Counts a finding of another log with the one of the same kind and places, or adds it.
+  void merge(Finding finding);
   bool empty() const { return entries_.empty(); }
 
  private:

@@ -260,5 +260,57 @@ TEST(SimRun, SeedsChangeTheOrderNotTheResult) {
   }
 }
 
+TEST(SimRun, ResultsThatDependOnTheOrderAreFound) {
+  // The last block to come wins.
+  const std::string last =
+      "mov.u32 %r5, %ctaid.x; setp.eq.u32 %p1, %r0, 0; @%p1 st.relaxed.gpu.global.u32 [%d1], %r5; ret;";
+  TestRun test(kernel(last));
+  const auto& out = test.words(1);
+  test.options.schedules = 3;
+  const LaunchReport report = test.run({8, 1, 1}, {32, 1, 1});
+  EXPECT_GT(report.count(FindingKind::order_dependence), 0u);
+  EXPECT_EQ(out[0], 7u);  // as without the further runs
+  TestRun sum(kernel("atom.global.add.u32 %r5, [%d1], 3; ret;"));
+  const auto& total = sum.words(1);
+  sum.options.schedules = 3;
+  EXPECT_TRUE(sum.run({8, 1, 1}, {32, 1, 1}).clean());
+  EXPECT_EQ(total[0], 8u * 32 * 3);
+}
+
+TEST(SimRun, HostThreadsGiveWhatOneGives) {
+  const std::string body =
+      "mov.u32 %r5, %ctaid.x; mad.lo.u32 %r6, %r5, 64, %r0; mul.wide.u32 %d3, %r6, 4;\n"
+      "add.u64 %d3, %d1, %d3; mul.lo.u32 %r7, %r6, %r6; st.global.u32 [%d3], %r7;\n"
+      "red.global.add.u32 [%d1+51200], %r6; ret;";
+  std::vector<std::uint32_t> first;
+  for (const unsigned threads : {1u, 2u, 5u}) {
+    TestRun test(kernel(body));
+    const auto& out = test.words(64 * 200 + 1);
+    test.options.host_threads = threads;
+    test.options.races = false;
+    test.options.initialized = false;
+    const LaunchReport report = test.run({200, 1, 1}, {64, 1, 1});
+    EXPECT_TRUE(report.clean());
+    EXPECT_EQ(report.warp_instructions(), 200u * 2 * 12);
+    EXPECT_EQ(report.in("global").requests, 200u * 2 * 2);
+    if (first.empty()) first = out;
+    EXPECT_EQ(out, first) << threads;
+  }
+}
+
+TEST(SimRun, HostThreadsReportTheFirstFailingBlock) {
+  for (const unsigned threads : {1u, 4u}) {
+    TestRun test(kernel(
+        "mov.u32 %r5, %ctaid.x; setp.lt.u32 %p1, %r5, 37; @%p1 ret; st.global.u32 [%d1+4096], %r5; ret;"));
+    test.words(32);
+    test.options.host_threads = threads;
+    test.options.races = false;
+    test.options.initialized = false;
+    const LaunchReport report = test.run({100, 1, 1}, {32, 1, 1});
+    ASSERT_EQ(report.findings.size(), 1u);
+    EXPECT_EQ(report.findings[0].block, (Index3{37, 0, 0})) << threads;
+  }
+}
+
 }  // namespace
 }  // namespace gpuforge::sim

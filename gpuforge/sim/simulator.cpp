@@ -3,21 +3,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <deque>
-#include <numeric>
+#include <thread>
 
 #include "gpuforge/base/error.h"
+#include "gpuforge/sim/block_queue.h"
 #include "gpuforge/sim/block_state.h"
+#include "gpuforge/sim/order_check.h"
 #include "gpuforge/sim/program.h"
 #include "gpuforge/sim/races.h"
-#include "gpuforge/sim/schedule.h"
 
 namespace gpuforge::sim {
 namespace {
-
-// Blocks that wait for each other are kept side by side, up to this much memory.
-constexpr std::size_t kResidentBytes = std::size_t{2} << 30;
-constexpr std::size_t kResidentBlocks = 8192;
 
 std::uint64_t count(const Index3& index) {
   return std::uint64_t{index.x} * index.y * index.z;
@@ -38,53 +34,6 @@ std::vector<std::byte> pack(const Program& program, std::string_view entry,
     return packed;
   }
   return {};
-}
-
-// Runs the blocks one after the other; those that wait for others are set aside and come back in turns.
-void run_blocks(Launch& launch, std::uint64_t blocks, std::uint64_t seed) {
-  const std::size_t fit = std::max<std::size_t>(
-      1, std::min(kResidentBlocks, kResidentBytes / std::max<std::size_t>(1, block_state_bytes(launch))));
-  std::deque<std::unique_ptr<BlockState>> waiting;
-  std::vector<std::unique_ptr<BlockState>> spare;
-  const bool may_wait = launch.image->talks_across_blocks;
-  // An odd multiplier that shares no factor with the count makes a permutation of the blocks.
-  std::uint64_t step = 1, offset = 0;
-  if (seed != 0 && blocks > 1) {
-    step = mix(seed) % blocks | 1;
-    while (std::gcd(step, blocks) != 1) ++step;
-    offset = mix(seed + 1) % blocks;
-  }
-  const auto finished = [&](BlockState& state) {
-    const bool over = run_block(state.block(), may_wait);
-    if (over && launch.races != nullptr) launch.races->end_block(state.block());
-    return over;
-  };
-  std::uint64_t next = 0;
-  while ((next < blocks || !waiting.empty()) && !launch.failed) {
-    if (next < blocks && waiting.size() < fit) {
-      std::unique_ptr<BlockState> state;
-      if (spare.empty()) {
-        state = std::make_unique<BlockState>(launch);
-      } else {
-        state = std::move(spare.back());
-        spare.pop_back();
-      }
-      const std::uint64_t index = (next++ % blocks * step + offset) % blocks;
-      state->start(index, seed);
-      if (launch.races != nullptr) launch.races->begin_block(state->block());
-      if (finished(*state))
-        spare.push_back(std::move(state));
-      else
-        waiting.push_back(std::move(state));
-      continue;
-    }
-    std::unique_ptr<BlockState> state = std::move(waiting.front());
-    waiting.pop_front();
-    if (finished(*state))
-      spare.push_back(std::move(state));
-    else
-      waiting.push_back(std::move(state));
-  }
 }
 
 bool suppressed(const Finding& finding, const std::vector<Suppression>& suppressions) {
@@ -138,6 +87,82 @@ void fill_sites(const Launch& launch, LaunchReport& report) {
 
 }  // namespace
 
+namespace {
+
+// A launch's state, ready to run.
+Launch make_launch(const Program& program, const Image& image, std::string_view entry,
+                   const Geometry& geometry, std::span<const void* const> arguments, const Options& options) {
+  Launch state;
+  state.program = &program;
+  state.image = &image;
+  state.grid = geometry.grid;
+  state.block = geometry.block;
+  state.threads_per_block = static_cast<std::uint32_t>(count(geometry.block));
+  const std::size_t shared = geometry.dynamic_shared_bytes == 0
+                                 ? image.static_shared_bytes
+                                 : image.dynamic_shared_offset + geometry.dynamic_shared_bytes;
+  state.shared_bytes = static_cast<std::uint32_t>(shared);
+  state.dynamic_shared_bytes = static_cast<std::uint32_t>(geometry.dynamic_shared_bytes);
+  state.params = pack(program, entry, arguments);
+  state.checks = {options.races, options.initialized, options.counters};
+  state.memory = program.memory.get();
+  state.allocations = program.memory->snapshot();
+  state.counters.resize(image.sites.size());
+  state.block_counts.resize(image.block_count);
+  state.steps_left = options.step_limit;
+  state.cancel = options.cancel;
+  return state;
+}
+
+void run(Launch& state, const Options& options) {
+  const std::uint64_t blocks = count(state.grid);
+  unsigned threads =
+      options.host_threads != 0 ? options.host_threads : std::max(1u, std::thread::hardware_concurrency());
+  threads = static_cast<unsigned>(std::min<std::uint64_t>(threads, blocks));
+  std::unique_ptr<RaceDetector> races;
+  if (options.races) races = std::make_unique<RaceDetector>(state);
+  state.races = races.get();
+  if (threads > 1 && options.schedule_seed == 0 && may_run_in_parallel(state))
+    run_blocks_in_parallel(state, blocks, threads);
+  else
+    run_blocks(state, blocks, options.schedule_seed);
+  state.races = nullptr;
+}
+
+// Runs `state` again from `before` in other orders and compares with what memory holds now, which is left as
+// it is.
+void try_other_orders(Launch& state, const MemoryCopy& before, const Options& options) {
+  const MemoryCopy result(state.allocations);
+  for (unsigned i = 1; i <= options.schedules && !state.failed; ++i) {
+    before.put_back();
+    Launch again = state;
+    again.findings = {};
+    again.print = nullptr;
+    again.steps_left = options.step_limit;
+    again.checks = {false, false, false};
+    Options other = options;
+    other.races = false;
+    other.host_threads = 1;
+    other.schedule_seed = mix(options.schedule_seed + i) | 1;
+    run(again, other);
+    const std::optional<MemoryCopy::Difference> difference = result.difference();
+    result.put_back();
+    state.cancelled = state.cancelled || again.cancelled;
+    if (!difference || again.cancelled) continue;
+    Finding* const finding = state.findings.add(FindingKind::order_dependence, kNoSite);
+    if (finding == nullptr) continue;
+    finding->kernel = state.image->codes.front().name;
+    finding->space = "global";
+    finding->address = difference->address;
+    finding->message =
+        format_text("another order of blocks and warps (schedule {}) leaves another value at byte {} of {}",
+                    other.schedule_seed, difference->address - difference->allocation->begin,
+                    difference->allocation->label);
+  }
+}
+
+}  // namespace
+
 LaunchReport launch(const Program& program, std::string_view entry, const Geometry& geometry,
                     std::span<const void* const> arguments, const Options& options) {
   const std::shared_ptr<const Image> image = image_of(program, entry);
@@ -146,39 +171,22 @@ LaunchReport launch(const Program& program, std::string_view entry, const Geomet
     throw Error(ErrorCode::invalid_argument,
                 format_text("kernel {}: a grid of at least 1 block of 1 to 1024 threads is expected", entry));
   const std::size_t shared = image->dynamic_shared_offset + geometry.dynamic_shared_bytes;
-  if (shared > (std::size_t{1} << 20))
+  if (geometry.dynamic_shared_bytes > (std::size_t{1} << 20) || shared > (std::size_t{1} << 20))
     throw Error(ErrorCode::invalid_argument,
                 format_text("kernel {}: {} bytes of shared memory for a block", entry, shared));
 
   LaunchReport report;
-  Launch state;
-  state.program = &program;
-  state.image = image.get();
-  state.grid = geometry.grid;
-  state.block = geometry.block;
-  state.threads_per_block = static_cast<std::uint32_t>(threads);
-  state.shared_bytes =
-      static_cast<std::uint32_t>(geometry.dynamic_shared_bytes == 0 ? image->static_shared_bytes : shared);
-  state.dynamic_shared_bytes = static_cast<std::uint32_t>(geometry.dynamic_shared_bytes);
-  state.params = pack(program, entry, arguments);
-  state.checks = {options.races, options.initialized, options.counters};
-  state.memory = program.memory.get();
-  state.allocations = program.memory->snapshot();
-  state.counters.resize(image->sites.size());
-  state.block_counts.resize(image->block_count);
-  state.steps_left = options.step_limit;
-  state.cancel = options.cancel;
+  Launch state = make_launch(program, *image, entry, geometry, arguments, options);
   state.print = [&](std::string_view text) {
     report.printed += text;
     if (options.print) options.print(text);
   };
-  std::unique_ptr<RaceDetector> races;
-  if (options.races) races = std::make_unique<RaceDetector>(state);
-  state.races = races.get();
-
+  std::optional<MemoryCopy> before;
+  if (options.schedules != 0) before.emplace(state.allocations);
   const auto begin = std::chrono::steady_clock::now();
-  run_blocks(state, count(geometry.grid), options.schedule_seed);
+  run(state, options);
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (before) try_other_orders(state, *before, options);
   if (state.cancelled) throw Error(ErrorCode::unavailable, format_text("kernel {} was cancelled", entry));
   report.kernel = entry;
   report.grid = geometry.grid;

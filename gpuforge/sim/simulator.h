@@ -51,7 +51,10 @@ struct Options {
   bool counters = true;
   std::uint64_t step_limit = std::uint64_t{1} << 32;  // warp instructions of a launch
   std::uint64_t schedule_seed = 0;  // 0: blocks and warps in order; else an order of its own
-  unsigned host_threads = 1;        // used where it cannot change results; 0: all
+  // Runs the launch again under this many other orders, from the same memory; a result that differs is a
+  // finding.
+  unsigned schedules = 0;
+  unsigned host_threads = 1;  // used where it cannot change results; 0: all
   std::vector<Suppression> suppressions;
   std::function<void(std::string_view)> print;  // printf's output as it comes; may be empty
   const std::atomic<bool>* cancel = nullptr;    // set from outside: the launch ends with an Error

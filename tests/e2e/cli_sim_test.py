@@ -16,6 +16,8 @@ OFF_BY_ONE = """extern "C" __global__ void shift(float* y, const float* x, int n
 }
 """
 # A missing __syncthreads().
+LAST_WINS = """extern "C" __global__ void last(int* y) { if (threadIdx.x == 0) atomicExch(y, blockIdx.x); }
+"""
 RACY = """extern "C" __global__ void reverse(int* y) {
   __shared__ int t[128];
   t[threadIdx.x] = threadIdx.x;
@@ -113,6 +115,12 @@ class RunOnSim(CliTest):
         result = self.launch(fixed, "--arg", "y=out:i32[128]", block="128")
         self.assertNotIn("finding", result.stderr)
 
+    def test_order_dependence(self):
+        source = self.file("last.cu", LAST_WINS)
+        result = self.launch(source, "--arg", "y=out:i32[1]", "--schedules", "3", grid="8", code=1)
+        self.assertIn("order dependence", result.stderr)
+        self.launch(source, "--arg", "y=out:i32[1]", grid="8")
+
     def test_values_never_written(self):
         arguments = [*self.GOOD[:6], "--arg", "y=out:f32[4]"]  # y is read before it is written
         result = self.launch(self.saxpy(), *arguments, code=1)
@@ -155,11 +163,11 @@ class RunOnSim(CliTest):
 
     def test_options_of_the_simulator_are_refused_elsewhere(self):
         gpu = self.fake_gpu(SM=190)
-        for option in (["--no-races"], ["--no-init"], ["--report"], ["--schedule", "1"], ["--max-steps", "9"],
+        for option in (["--no-races"], ["--no-init"], ["--report"], ["--schedule", "1"], ["--schedules", "2"], ["--max-steps", "9"],
                        ["--suppress", "a.cu:1"]):
             message = self.error("run", self.saxpy(), "--grid", "1", "--block", "32", *self.GOOD, *option, code=2, env=gpu)
             self.assertIn(f"{option[0]} is for the simulator alone, and the device is cuda:0", message)
-        for wrong in (["--suppress", "a.cu"], ["--schedule", "x"], ["--max-steps", "0"]):
+        for wrong in (["--suppress", "a.cu"], ["--schedule", "x"], ["--schedules", "-1"], ["--max-steps", "0"]):
             self.error("run", self.saxpy(), "--device", "sim", "--grid", "1", "--block", "32", *self.GOOD, *wrong, code=2)
 
     def test_clusters_are_said_to_be_missing(self):
