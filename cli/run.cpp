@@ -192,7 +192,9 @@ constexpr Option kOptions[] = {
     kSimOptions[3],
     kSimOptions[4],
     kSimOptions[5],
+    kSimOptions[6],
 };
+static_assert(std::size(kSimOptions) == 7);
 constexpr Example kExamples[] = {
     {.line =
          "gpuforge run examples/saxpy.cu --grid 4 --block 256 --arg f32:2 --arg 'in:f32[1024]=random' --arg "
