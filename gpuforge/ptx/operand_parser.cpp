@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 
 #include "gpuforge/base/error.h"
@@ -67,91 +68,133 @@ std::int64_t ParserState::integer() {
   return static_cast<std::int64_t>(negative ? 0 - bits : bits);
 }
 
-// Precedence climbing over C's levels; values wrap as 64-bit integers do.
-std::int64_t ParserState::binary(int level, int depth) {
-  static constexpr std::string_view kLevels[] = {"|", "^", "&", "<>", "+-", "*/%"};
-  if (level == 6) return unary(depth);
-  std::int64_t left = binary(level + 1, depth);
-  while (current_.kind == TokenKind::punctuation &&
-         kLevels[level].find(current_.text[0]) != std::string_view::npos) {
-    const char op = current_.text[0];
-    const auto value = static_cast<std::uint64_t>(left);
-    advance();
-    if (op == '<' || op == '>') expect(op);
-    const auto right = static_cast<std::uint64_t>(binary(level + 1, depth));
-    std::uint64_t result = 0;
-    switch (op) {
-      case '|':
-        result = value | right;
-        break;
-      case '^':
-        result = value ^ right;
-        break;
-      case '&':
-        result = value & right;
-        break;
-      case '<':
-        result = right < 64 ? value << right : 0;
-        break;
-      case '>':
-        result = right < 64 ? value >> right : 0;
-        break;
-      case '+':
-        result = value + right;
-        break;
-      case '-':
-        result = value - right;
-        break;
-      case '*':
-        result = value * right;
-        break;
-      default:
-        if (right == 0) fail("division by zero");
-        result = op == '/' ? value / right : value % right;
-    }
-    left = static_cast<std::int64_t>(result);
+// The operator that starts here, of one or two characters; empty when there is none.
+std::string_view ParserState::operator_here() const {
+  if (current_.kind == TokenKind::word && current_.text == "%") return current_.text;
+  if (current_.kind != TokenKind::punctuation ||
+      std::string_view("|^&<>+-*/=!").find(current_.text[0]) == std::string_view::npos)
+    return {};
+  const Token next = peek();
+  if (next.kind == TokenKind::punctuation && next.glued) {
+    const std::string_view pair(current_.text.data(), 2);
+    for (const std::string_view two : {"||", "&&", "==", "!=", "<=", ">=", "<<", ">>"})
+      if (pair == two) return pair;
   }
-  return left;
+  return std::string_view("|^&<>+-*/").find(current_.text[0]) != std::string_view::npos ? current_.text
+                                                                                        : std::string_view();
 }
 
-std::int64_t ParserState::unary(int depth) {
+ParserState::Integer ParserState::apply(std::string_view op, const Integer& left,
+                                        const Integer& right) const {
+  const bool is_unsigned = left.is_unsigned || right.is_unsigned;
+  const auto a = static_cast<std::int64_t>(left.bits), b = static_cast<std::int64_t>(right.bits);
+  const bool less = is_unsigned ? left.bits < right.bits : a < b;
+  const auto truth = [](bool value) { return Integer{value ? 1u : 0u, false}; };
+  if (op == "||") return truth(left.bits != 0 || right.bits != 0);
+  if (op == "&&") return truth(left.bits != 0 && right.bits != 0);
+  if (op == "==") return truth(left.bits == right.bits);
+  if (op == "!=") return truth(left.bits != right.bits);
+  if (op == "<") return truth(less);
+  if (op == ">=") return truth(!less);
+  if (op == ">") return truth(!less && left.bits != right.bits);
+  if (op == "<=") return truth(less || left.bits == right.bits);
+  if (op == "|") return {left.bits | right.bits, is_unsigned};
+  if (op == "^") return {left.bits ^ right.bits, is_unsigned};
+  if (op == "&") return {left.bits & right.bits, is_unsigned};
+  if (op == "+") return {left.bits + right.bits, is_unsigned};
+  if (op == "-") return {left.bits - right.bits, is_unsigned};
+  if (op == "*") return {left.bits * right.bits, is_unsigned};
+  if (op == "<<") return {right.bits < 64 ? left.bits << right.bits : 0, left.is_unsigned};
+  if (op == ">>") {  // the sign of the left side alone decides
+    const std::uint64_t distance = right.bits < 64 ? right.bits : 63;
+    if (!left.is_unsigned) return {static_cast<std::uint64_t>(a >> distance), false};
+    return {right.bits < 64 ? left.bits >> right.bits : 0, true};
+  }
+  if (right.bits == 0) fail("division by zero");
+  if (op == "/") {
+    if (is_unsigned) return {left.bits / right.bits, true};
+    return {b == -1 ? 0 - left.bits : static_cast<std::uint64_t>(a / b), false};
+  }
+  if (is_unsigned) return {left.bits % right.bits, true};
+  return {b == -1 ? 0 : static_cast<std::uint64_t>(a % b), false};
+}
+
+// Precedence climbing over C's levels; 64-bit values that wrap, unsigned when one side is.
+ParserState::Integer ParserState::binary(std::size_t level, int depth) {
+  static constexpr std::string_view kLevels[] = {"||",    "&&",        "|",     "^",   "&",
+                                                 "== !=", "< <= > >=", "<< >>", "+ -", "* / %"};
+  if (level == std::size(kLevels)) return unary(depth);
+  Integer left = binary(level + 1, depth);
+  while (true) {
+    const std::string_view op = operator_here();
+    if (op.empty()) return left;
+    const std::string_view words = kLevels[level];
+    bool here = false;
+    for (std::size_t at = 0; at < words.size();) {
+      const std::size_t end = std::min(words.find(' ', at), words.size());
+      here = here || words.substr(at, end - at) == op;
+      at = end + 1;
+    }
+    if (!here) return left;
+    advance();
+    if (op.size() == 2) advance();
+    left = apply(op, left, binary(level + 1, depth));
+  }
+}
+
+ParserState::Integer ParserState::unary(int depth) {
   if (depth > kMaxDepth) fail("this expression nests too deep");
-  if (current_.is('-')) {
-    advance();
-    return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(unary(depth + 1)));
-  }
-  if (current_.is('~')) {
-    advance();
-    return ~unary(depth + 1);
-  }
-  if (current_.is('!')) {
-    advance();
-    return unary(depth + 1) == 0 ? 1 : 0;
-  }
-  if (current_.is('+')) {
+  const auto then = [&] {
     advance();
     return unary(depth + 1);
+  };
+  if (current_.is('-')) {
+    const Integer value = then();
+    return {0 - value.bits, value.is_unsigned};
   }
+  if (current_.is('~')) {
+    const Integer value = then();
+    return {~value.bits, value.is_unsigned};
+  }
+  if (current_.is('!')) return {then().bits == 0 ? 1u : 0u, false};
+  if (current_.is('+')) return then();
   if (current_.is('(')) {
     advance();
-    const std::int64_t value = binary(0, depth + 1);
+    const Integer value = choice(depth + 1);
     expect(')');
     return value;
   }
   if (current_.kind == TokenKind::word && current_.text == "WARP_SZ") {
     advance();
-    return 32;
+    return {32, false};
   }
-  return integer();
+  if (current_.kind != TokenKind::number || current_.constant.kind != Constant::Kind::integer)
+    fail("expected a number");
+  // A literal that needs all 64 bits is unsigned, with or without its U.
+  const Integer value{current_.constant.bits,
+                      current_.constant.is_unsigned || (current_.constant.bits >> 63) != 0};
+  advance();
+  return value;
+}
+
+ParserState::Integer ParserState::choice(int depth) {
+  const Integer condition = binary(0, depth);
+  if (!current_.is('?')) return condition;
+  if (depth > kMaxDepth) fail("this expression nests too deep");
+  advance();
+  const Integer yes = choice(depth + 1);
+  expect(':');
+  const Integer no = choice(depth + 1);
+  return condition.bits != 0 ? yes : no;
 }
 
 std::int64_t ParserState::integer_expression() {
-  return binary(0, 0);
+  return static_cast<std::int64_t>(choice(0).bits);
 }
 
 bool ParserState::starts_constant() const {
-  return current_.kind == TokenKind::number || current_.is('-') || current_.is('~') || current_.is('(') ||
-         (current_.kind == TokenKind::word && current_.text == "WARP_SZ");
+  return current_.kind == TokenKind::number || current_.is('-') || current_.is('~') || current_.is('!') ||
+         current_.is('(') || (current_.kind == TokenKind::word && current_.text == "WARP_SZ");
 }
 
 Constant ParserState::constant() {
@@ -172,7 +215,7 @@ Constant ParserState::constant() {
 std::int64_t ParserState::signed_offset() {
   const bool negative = current_.is('-');
   advance();
-  const auto magnitude = static_cast<std::uint64_t>(unary(0));
+  const std::uint64_t magnitude = unary(0).bits;
   return static_cast<std::int64_t>(negative ? 0 - magnitude : magnitude);
 }
 
@@ -216,9 +259,8 @@ Operand ParserState::operand(int depth) {
   if (depth > kMaxDepth) fail("operands nest too deep");
   if (current_.is('{')) return {Vector{operands_until('}', depth)}};
   if (current_.is('[')) return address(depth);
-  if (current_.is('!')) {
+  if (current_.is('!') && peek().kind == TokenKind::word) {
     advance();
-    if (current_.kind != TokenKind::word) fail("expected a predicate after '!'");
     const Not negated{current_.text};
     advance();
     return {negated};

@@ -53,8 +53,15 @@ class ParserState {
 
  private:
   bool starts_constant() const;
-  std::int64_t binary(int level, int depth);
-  std::int64_t unary(int depth);
+  struct Integer {
+    std::uint64_t bits = 0;
+    bool is_unsigned = false;
+  };
+  std::string_view operator_here() const;
+  Integer apply(std::string_view op, const Integer& left, const Integer& right) const;
+  Integer choice(int depth);  // a ? b : c, the lowest level
+  Integer binary(std::size_t level, int depth);
+  Integer unary(int depth);
   std::vector<Operand> operands_until(char close, int depth);
   std::int64_t signed_offset();
   Operand address(int depth);

@@ -157,5 +157,43 @@ TEST(Parser, HostileNestingIsRefusedNotFollowed) {
             std::string::npos);
 }
 
+TEST(Parser, ConstantExpressionsAreC64BitIntegers) {
+  const auto value = [](const std::string& text) {
+    const Module module =
+        parse(".version 8.0\n.target sm_80\n.address_size 64\n.global .s64 x = " + text + ";\n", "e.ptx");
+    const auto& initializer = module.variables.at(0).initializer.at(0);
+    return static_cast<std::int64_t>(std::get<Constant>(initializer.value).bits);
+  };
+  const std::vector<std::pair<std::string, std::int64_t>> cases = {
+      {"1 + 2 * 3", 7},
+      {"(1 + 2) * 3", 9},
+      {"-7 / 2", -3},
+      {"-7 >> 1", -4},
+      {"7 >> 70", 0},
+      {"1 << 70", 0},
+      {"20 % 7 * 2", 12},
+      {"5 > 3", 1},
+      {"-1 > 0", 0},
+      {"-1 > 0U", 1},
+      {"3 >= 3", 1},
+      {"4 <= 3", 0},
+      {"2 == 2 && 1 != 1", 0},
+      {"0 || 3", 1},
+      {"1 | 6 & 3", 3},
+      {"~0 ^ 1", -2},
+      {"!0", 1},
+      {"!(5)", 0},
+      {"2 > 3 ? 11 : 12", 12},
+      {"1 ? 0 ? 1 : 2 : 3", 2},
+      {"0xFFFFFFFFFFFFFFFF >> 60", 15},
+      {"-8 / 3U", 6148914691236517202},
+  };
+  for (const auto& [text, expected] : cases) EXPECT_EQ(value(text), expected) << text;
+  EXPECT_THROW(value("1 / 0"), Error);
+  EXPECT_THROW(value("1 % 0"), Error);
+  EXPECT_THROW(value("1 +"), Error);
+  EXPECT_THROW(value("1 ? 2"), Error);
+}
+
 }  // namespace
 }  // namespace gpuforge::ptx

@@ -87,6 +87,13 @@ struct Call {
   std::vector<Passed> results;
 };
 
+// A parameter of a function whose address is taken: copied to local memory when a call starts.
+struct LocalCopy {
+  std::uint32_t from = 0;  // in a lane's parameter memory
+  std::uint32_t to = 0;    // in the activation's local memory
+  std::uint32_t bytes = 0;
+};
+
 // A register that can be read before it is written: it starts as zero, and marked.
 struct Unwritten {
   std::uint32_t mark = 0;
@@ -109,6 +116,7 @@ struct Code {
   std::vector<Unwritten> unwritten;
   std::vector<Passed> parameters;
   std::vector<Passed> results;
+  std::vector<LocalCopy> copies;
   std::vector<Call> calls;
   std::vector<std::vector<std::int32_t>> branch_tables;  // brx.idx: op indices
 };

@@ -36,6 +36,7 @@ class CodeMaker {
     }
     code_.parameters = passed(listing_.parameters);
     code_.results = passed(listing_.results);
+    code_.copies = listing_.copies;
     finish_frame();
     return std::move(code_);
   }

@@ -137,6 +137,20 @@ const Op* overflow(Warp& warp, const Op* op, int lane) {
   return nullptr;
 }
 
+void copy_to_local(const Warp& warp, const Frame& frame) {
+  Block& block = *warp.block;
+  for (const LocalCopy& copy : frame.code->copies)
+    for (Mask left = warp.active; left != 0; left &= left - 1) {
+      const auto lane = static_cast<std::uint32_t>(std::countr_zero(left));
+      const std::size_t thread = std::size_t{warp.index} * kLanes + lane;
+      const std::size_t at = thread * block.local_stride + frame.local_base + copy.to;
+      std::memcpy(block.local + at,
+                  frame.params.data() + std::size_t{lane} * frame.code->param_bytes + copy.from, copy.bytes);
+      for (std::size_t byte = at; byte < at + copy.bytes; ++byte)
+        block.local_initialized[byte / 64] |= std::uint64_t{1} << (byte % 64);
+    }
+}
+
 // Starts `code` for the running lanes; they go on behind `op` when it returns.
 const Op* start_call(Warp& warp, const Op* op, const Call& call, const Code& code) {
   Frame& caller = *warp.frame;
@@ -153,6 +167,7 @@ const Op* start_call(Warp& warp, const Op* op, const Call& call, const Code& cod
   start_frame(warp, *frame);
   hand_over(caller, call.arguments, *frame, code.parameters, warp.active);
   make_active(warp, warp.active, frame.get());
+  copy_to_local(warp, *frame);
   warp.block->frames.push_back(std::move(frame));
   return code.ops.data();
 }

@@ -40,6 +40,7 @@ class Lister {
   Value new_register(std::uint8_t bytes);
   std::optional<Value> symbol_address(std::string_view name, std::int64_t offset, int bits,
                                       const ptx::Position& at);
+  std::uint32_t local_copy(const Symbol& param, const ptx::Position& at);  // where it lies in local memory
   Value source(const ptx::Operand& operand, OperandType type, const Match& match, const ptx::Position& at);
   Value destination(std::string_view name, OperandType type, const Match& match, const ptx::Position& at);
   Value predicate(std::string_view name, const ptx::Position& at);  // to write; _ is a scratch mask

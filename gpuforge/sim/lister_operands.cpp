@@ -107,7 +107,11 @@ std::optional<Value> Lister::symbol_address(std::string_view name, std::int64_t 
         value.bits = symbol->number + add;
         return value;
       case Symbol::Kind::function_param:
-        unsupported(at, "the address of a function's parameter is not supported");
+        // The parameter is copied to local memory when the function starts, and that has the address.
+        value.kind = Value::Kind::special;
+        value.id = static_cast<std::uint32_t>(SpecialRegister::local_address);
+        value.bits = local_copy(*symbol, at) + add;
+        return value;
       default:
         return std::nullopt;
     }
@@ -125,6 +129,21 @@ std::optional<Value> Lister::symbol_address(std::string_view name, std::int64_t 
   }
   if (value.bytes == 4) value.bits &= 0xffffffffu;
   return value;
+}
+
+std::uint32_t Lister::local_copy(const Symbol& param, const ptx::Position& at) {
+  const auto is_formal = [&](const ptx::Variable& one) { return &one == param.variable; };
+  const auto& formals = listing_.function->parameters;
+  if (std::none_of(formals.begin(), formals.end(), is_formal))
+    unsupported(at, "only a function's own parameters have an address");
+  for (const LocalCopy& copy : listing_.copies)
+    if (copy.from == param.number) return copy.to;
+  const auto bytes = static_cast<std::uint32_t>(variable_bytes(module_, *param.variable));
+  const auto alignment = static_cast<std::uint32_t>(variable_alignment(module_, *param.variable));
+  const std::uint32_t to = (listing_.local_bytes + alignment - 1) / alignment * alignment;
+  listing_.local_bytes = to + bytes;
+  listing_.copies.push_back({param.number, to, bytes});
+  return to;
 }
 
 Value Lister::constant(const ptx::Constant& constant, OperandType type, const Match& match,
@@ -188,6 +207,7 @@ Value Lister::named_source(std::string_view name, OperandType type, const Match&
     }
     return value;
   }
+  if (wanted == 1 && name == "%is_explicit_cluster") return {Value::Kind::constant_mask, 0, 0, 0, 0};
   if (wanted == 1 && (name == "PT" || name == "%pt")) return {Value::Kind::constant_mask, 0, 0, kAllLanes, 0};
   if (const auto address = symbol_address(name, 0, wanted, at)) return *address;
   refuse(at, format_text("'{}' is not declared", name));
@@ -277,6 +297,8 @@ void Lister::vector(Line& line, const ptx::Operand& operand, OperandType type, c
     if (symbol != nullptr && symbol->kind == Symbol::Kind::reg && symbol->elements > 1) {
       for (std::uint32_t element = 0; element < symbol->elements; ++element)
         parts.push_back(register_value(symbol->number + element, symbol->bits));
+    } else if (splits) {
+      refuse(at, "expected a vector, as in {%r1, %r2}");
     } else {
       parts.push_back(one(operand));
     }

@@ -90,6 +90,7 @@ struct Listing {
   std::vector<ListedCall> calls;
   std::vector<ListedPassed> parameters;  // of a .func: where they arrive
   std::vector<ListedPassed> results;
+  std::vector<LocalCopy> copies;
   std::uint32_t param_bytes = 0;
   std::uint32_t local_bytes = 0;
 };

@@ -33,8 +33,8 @@ bool operand_fits(OperandKind kind, const ptx::Operand& operand) {
              is<ptx::Not>(operand);
     case OperandKind::vector:
       return is<ptx::Vector>(operand) || is<ptx::Name>(operand) || is<ptx::Constant>(operand);
-    case OperandKind::strict_vector:
-      return is<ptx::Vector>(operand);
+    case OperandKind::strict_vector:  // a name may be a vector register; the lister knows
+      return is<ptx::Vector>(operand) || is<ptx::Name>(operand);
     case OperandKind::address:
       return is<ptx::Address>(operand);
     case OperandKind::constant:
