@@ -152,6 +152,8 @@ void BlockClocks::start(std::uint32_t serial, std::uint32_t warps, Stamp& now) {
     }
     warp.all_known = now;
     warp.last_access = now;
+    warp.last_event = now;
+    ++warp.version;
     warp.phase = {};
     warp.left = {};
   }
@@ -224,6 +226,7 @@ void BlockClocks::learn_common(std::uint32_t warp, const KnowledgePtr& what) {
   WarpClock& clock = warps_[warp];
   clock.rare = true;
   if (clock.common != nullptr && clock.common->holds(what.get())) return;
+  ++clock.version;
   clock.common = join(clock.common, what);
   if (const ClockPart* part = what->part(serial_)) raise(warp, *part);
 }
@@ -232,6 +235,8 @@ void BlockClocks::learn(std::uint32_t warp, int lane, const KnowledgePtr& what) 
   if (what == nullptr) return;
   Lanes& own = lanes(warp);
   KnowledgePtr& more = own.more[static_cast<std::size_t>(lane)];
+  if (more != nullptr && more->holds(what.get())) return;
+  ++warps_[warp].version;
   more = join(more, what);
   own.with_more |= Mask{1} << lane;
 }
@@ -241,6 +246,8 @@ void BlockClocks::carry(std::uint32_t warp, int lane, const KnowledgePtr& what, 
   Lanes& own = lanes(warp);
   const auto k = static_cast<std::size_t>(kind);
   KnowledgePtr& carried = own.carried[k][static_cast<std::size_t>(lane)];
+  if (carried != nullptr && carried->holds(what.get())) return;
+  ++warps_[warp].version;
   carried = join(carried, what);
   own.with_carried[k] |= Mask{1} << lane;
 }

@@ -70,6 +70,11 @@ class BlockClocks {
   // together each one's stamp counts from now on, not only the last one's.
   bool exact() const { return exact_; }
   void touch(std::uint32_t warp, Stamp now) { warps_[warp].last_access = now; }  // told with every access
+  // Of the last event by which others can know of the warp's accesses: those after it are all alike.
+  Stamp last_event(std::uint32_t warp) const { return warps_[warp].last_event; }
+  void released(std::uint32_t warp, Stamp at) { warps_[warp].last_event = at; }
+  // Another number whenever lanes of the warp know more, or hand on something else.
+  std::uint64_t version(std::uint32_t warp) const { return warps_[warp].version; }
 
   void warp_sync(std::uint32_t warp, Mask mask, Mask live, Stamp& now);
   void arrive(std::uint32_t warp, Mask mask, Mask live, int barrier, Stamp& now);
@@ -101,6 +106,8 @@ class BlockClocks {
   struct WarpClock {
     Stamp all_known = 0;
     Stamp last_access = 0;
+    Stamp last_event = 0;
+    std::uint64_t version = 0;
     bool rare = false;  // any of what follows is in use
     KnowledgePtr common;
     std::array<Mark, 2> mark;

@@ -7,6 +7,7 @@ namespace gpuforge::sim {
 namespace {
 
 constexpr std::size_t kMostAccessors = 4096;               // of one cell
+constexpr std::size_t kMostLooked = 64;                    // of them, for one that is all alike
 constexpr std::size_t kMostListed = std::size_t{1} << 22;  // of all
 
 StrongKind strong_kind(const Access& access) {
@@ -38,12 +39,15 @@ std::size_t against(const Access& access, std::array<AgainstStrong, 4>& into) {
 // Scattered lanes would wait for one cell after the other: those of the next few are asked for ahead.
 constexpr int kAhead = 8;
 
+constexpr std::uint32_t kMostLines = 512;  // of a page, until all of them get cells
+
 void ask_for_cells(std::uint64_t address, const RaceCells& cells, StrongKind kind) {
-  const RacePage* page = cells.pages[(address - cells.base) >> kRacePageShift].get();
-  if (page == nullptr) return;
-  const std::size_t cell = cells.cell(address, *page);
-  __builtin_prefetch(page->cells[cell / 4].write_key);
-  const auto& strong = page->strong[static_cast<std::size_t>(kind)];
+  __builtin_prefetch(&cells.lines[cells.line(address)]);
+  const RacePage& page = cells.pages[(address - cells.base) >> kRacePageShift];
+  if (page.reads.empty()) return;
+  const std::size_t cell = cells.cell(address, page);
+  __builtin_prefetch(&page.reads[cell / 4]);
+  const auto& strong = page.strong[static_cast<std::size_t>(kind)];
   if (!strong.empty()) __builtin_prefetch(&strong[cell]);
 }
 
@@ -116,11 +120,41 @@ void RaceDetector::State::split(RacePage& page, int shift) {
     lanes = keep_list(std::move(copy));
   };
   for (std::size_t cell = 0; cell < page.count() && !lists.empty(); ++cell) {
-    GlobalCells& group = page.cells[cell / 4];
-    part(group.read_key[cell % 4], group.read_lanes[cell % 4], group.read_who[cell % 4], cell);
+    ReadCells& group = page.reads[cell / 4];
+    part(group.key[cell % 4], group.lanes[cell % 4], group.who[cell % 4], cell);
     for (const auto& strong : page.strong)
       if (!strong.empty()) part(strong[cell].key, strong[cell].lanes, strong[cell].who, cell);
   }
+}
+
+// The page of an access that needs cells, fine enough for it, with those of its line made.
+inline RacePage& RaceDetector::State::cells_for(RaceCells& cells, std::uint64_t address,
+                                                std::uint32_t bytes) {
+  RacePage& page = cells.page(address);
+  if ((page.full != base && !cells.lines[cells.line(address)].has_cells(std::uint64_t{base} << 32)) ||
+      bytes < (1u << page.shift)) [[unlikely]]
+    make_cells(cells, page, cells.line(address), std::countr_zero(bytes));
+  return page;
+}
+
+void RaceDetector::State::make_cells(RaceCells& cells, RacePage& page, std::size_t line, int shift) {
+  page.make_cells();
+  if (shift < page.shift) split(page, shift);
+  const std::uint64_t base_key = std::uint64_t{base} << 32;
+  const auto make = [&](std::size_t which) {
+    if (cells.lines[which].has_cells(base_key)) return;
+    if (const int finest = cells.finest(which, base_key); finest < page.shift) split(page, finest);
+    cells.spread(which, page, base_key);
+  };
+  make(line);
+  // Many lines of a page one by one: the rest will follow.
+  if (page.counting != base) page.counted = 0;
+  page.counting = base;
+  if (++page.counted < kMostLines || page.full == base) return;
+  constexpr std::size_t kLines = kRacePageBytes >> kLineShift;
+  const std::size_t first = line / kLines * kLines;
+  for (std::size_t i = first; i < first + (page.bytes + kLineBytes - 1) / kLineBytes; ++i) make(i);
+  page.full = base;
 }
 
 // Adds these lanes' access to a record, as a list where that is needed.
@@ -130,9 +164,21 @@ void RaceDetector::State::put(const BlockRaces& block, std::uint64_t& key, Mask&
   const std::uint64_t mine = moment.block | moment.now;
   const std::uint32_t serial = block.clocks.serial();
   if (kept(who) == Kept::many_blocks) return;
-  if (kept(who) == Kept::one_warp && key == mine && (who >> kKeptWarpShift) == moment.warp) {
+  const Stamp since = block.clocks.last_event(moment.warp);  // later accesses of the warp are all alike
+  if (kept(who) == Kept::one_warp && (key >> 32) == serial && static_cast<Stamp>(key) > since &&
+      (who >> kKeptWarpShift) == moment.warp) {
     lanes |= bits;
     return;
+  }
+  if (kept(who) == Kept::listed) {
+    std::vector<Accessor>& list = lists[lanes];
+    for (std::size_t i = list.size(), looked = 0; i-- > 0 && looked < kMostLooked; ++looked)
+      if (Accessor& one = list[i]; one.serial == serial && one.stamp > since &&
+                                   kept(one.who) == Kept::one_warp &&
+                                   (one.who >> kKeptWarpShift) == moment.warp) {
+        one.lanes |= bits;
+        return;
+      }
   }
   // Lanes of `one` that some lane of this access is not ordered after.
   const auto left = [&](const Accessor& one) -> Mask {
@@ -219,19 +265,20 @@ std::uint32_t RaceDetector::State::keep_list(std::vector<Accessor> list) {
   return index;
 }
 
-// Whether the warp as a whole knows all that an access to these cells can conflict with, and, for reads,
-// all earlier reads.
+// Whether the warp as a whole knows all that an access to these cells can conflict with, and, for weak
+// reads, all earlier ones.
 inline bool RaceDetector::State::cells_known(const RacePage& page, std::size_t first, std::size_t count,
                                              const Access& access, const Moment& moment) const {
   std::array<AgainstStrong, 4> strong;
   const std::size_t kinds = page.strong_block < base ? 0 : against(access, strong);
+  const bool written = page.write_block >= base,
+             read = page.read_block >= base && (access.writes || access.order == Order::weak);
   for (std::size_t cell = first; cell < first + count; ++cell) {
-    const GlobalCells& group = page.cells[cell / 4];
     const std::size_t slot = cell % 4;
-    if (!known_key(group.write_key[slot], moment)) return false;
-    // The rest of the record lies in another cache line: not looked at without need.
-    if (group.read_key[slot] >= moment.base &&
-        (!known_key(group.read_key[slot], moment) || many(group.read_who[slot])))
+    if (written && !known_key(page.writes[cell / 4].key[slot], moment)) return false;
+    if (const ReadCells& group = page.reads[cell / 4];
+        read && group.key[slot] >= moment.base &&
+        (!known_key(group.key[slot], moment) || many(group.who[slot])))
       return false;
     for (std::size_t i = 0; i < kinds; ++i) {
       const auto& cells = page.strong[static_cast<std::size_t>(strong[i].kind)];
@@ -248,15 +295,15 @@ bool RaceDetector::State::check_global(BlockRaces& block, Warp& warp, const Acce
   const std::size_t kinds = against(access, strong);
   const std::size_t width = std::size_t{1} << page.shift;
   for (std::size_t cell = first; cell < first + count; ++cell) {
-    const GlobalCells& group = page.cells[cell / 4];
+    const WriteCells& group = page.writes[cell / 4];
     const std::size_t slot = cell % 4;
-    const std::uint64_t key = group.write_key[slot];
+    const std::uint64_t key = group.key[slot];
     const auto serial = static_cast<std::uint32_t>(key >> 32);
-    const std::uint32_t thread = group.write_who[slot] >> kWhoShift;
+    const std::uint32_t thread = group.who[slot] >> kWhoShift;
     if (serial >= base && !block.clocks.knows(warp.index, lane, serial, thread, static_cast<Stamp>(key))) {
       Conflict conflict{.serial = serial,
                         .thread = thread,
-                        .site = site_of(group.write_who[slot] & kWhoSite, kWhoSite),
+                        .site = site_of(group.who[slot] & kWhoSite, kWhoSite),
                         .did = Did::wrote};
       const std::uint64_t address = access.address[lane] + (std::uint64_t{cell - first} << page.shift);
       bool harmless = false;
@@ -275,9 +322,9 @@ bool RaceDetector::State::check_global(BlockRaces& block, Warp& warp, const Acce
       }
     }
     std::optional<Conflict> found;
-    if (access.writes)
-      found = kept_conflict(block, warp.index, lane, group.read_key[slot], group.read_lanes[slot],
-                            group.read_who[slot], Did::read, false);
+    if (const ReadCells& read = page.reads[cell / 4]; access.writes)
+      found = kept_conflict(block, warp.index, lane, read.key[slot], read.lanes[slot], read.who[slot],
+                            Did::read, false);
     for (std::size_t i = 0; i < kinds && !found; ++i)
       if (const auto& cells = page.strong[static_cast<std::size_t>(strong[i].kind)]; !cells.empty())
         found = kept_conflict(block, warp.index, lane, cells[cell].key, cells[cell].lanes, cells[cell].who,
@@ -290,52 +337,80 @@ bool RaceDetector::State::check_global(BlockRaces& block, Warp& warp, const Acce
   return true;
 }
 
+// Neighbouring lanes: line by line, by its record where that is enough.
 void RaceDetector::State::global_run(BlockRaces& block, Warp& warp, const Access& access, RaceCells& cells,
                                      const Moment& moment) {
   int lane = 0;
   std::uint32_t lanes = 0;
   one_run(access, lane, lanes);
   std::uint64_t address = access.address[lane];
-  while (lanes != 0) {  // page by page
-    RacePage& page = cells.page(address);
-    if (access.bytes < (1u << page.shift)) split(page, std::countr_zero(access.bytes));
-    const std::uint64_t room = kRacePageBytes - (address - cells.base) % kRacePageBytes;
-    const auto here =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(lanes, room >> std::countr_zero(access.bytes)));
-    const std::uint32_t each = access.bytes >> page.shift;
-    const CellRun run{cells.cell(address, page), here * each, std::countr_zero(each),
-                      static_cast<std::uint32_t>(lane)};
-    const bool quiet = page.strong_block < base;
-    if (here == kLanes && run.first % 4 == 0 && quiet &&
-        (access.writes ? global_write_at_once(page.cells.get(), run, moment)
-                       : global_read_at_once(page.cells.get(), run, moment)))
-      return;
-    bool known = quiet && global_writes_known(page.cells.get(), run, moment);
-    if (access.writes) known = known && global_reads_known(page.cells.get(), run, moment);
-    if (!known)
-      for (std::uint32_t i = 0; i < here; ++i)
-        check_global(block, warp, access, lane + static_cast<int>(i), page, run.first + i * each, each);
-    if (access.writes) {
-      put_global_writes(page.cells.get(), run, moment);
-    } else {
-      CellRun rest = run;
-      std::uint32_t done = 0;
-      if (!put_global_reads(page.cells.get(), rest, moment, done))
-        for (std::uint32_t i = done; i < run.count; ++i) {
-          GlobalCells& group = page.cells[(run.first + i) / 4];
-          const std::size_t slot = (run.first + i) % 4;
-          put(block, group.read_key[slot], group.read_lanes[slot], group.read_who[slot],
-              Mask{1} << (run.lane + i / each), moment);
-        }
-    }
-    address += std::uint64_t{here} * access.bytes;
+  const int log = std::countr_zero(access.bytes);
+  while (lanes != 0) {
+    const auto begin = static_cast<std::uint32_t>(address - cells.base) & (kLineBytes - 1);
+    const std::uint32_t here = std::min(lanes, (kLineBytes - begin) >> log);
+    const LinePiece piece{begin, begin + (here << log), static_cast<std::uint32_t>(lane), log};
+    LineCell* record = cells.record(cells.line(address), piece, moment.base);
+    if (record == nullptr ||
+        !(access.writes ? record->write(piece.shape(), moment) : record->read(piece.shape(), moment)))
+      global_piece(block, warp, access, cells, moment, piece);
+    address += std::uint64_t{here} << log;
     lane += static_cast<int>(here);
     lanes -= here;
   }
 }
 
+// The same for a piece of a line in its cells.
+void RaceDetector::State::global_piece(BlockRaces& block, Warp& warp, const Access& access, RaceCells& cells,
+                                       const Moment& moment, const LinePiece& piece) {
+  const int lane = static_cast<int>(piece.lane);
+  const std::uint64_t address = access.address[lane];
+  RacePage& page = cells_for(cells, address, access.bytes);
+  const std::uint32_t each = access.bytes >> page.shift, lanes = (piece.end - piece.begin) >> piece.log;
+  const CellRun run{cells.cell(address, page), lanes * each, std::countr_zero(each), piece.lane};
+  const bool quiet = page.strong_block < base;
+  const GlobalCells of_page = page.cells(base);
+  std::uint32_t& last_block = access.writes ? page.write_block : page.read_block;
+  last_block = std::max(last_block, block.clocks.serial());
+  if (run.first % 4 == 0 && run.count % 4 == 0 && quiet &&
+      (access.writes ? global_write_at_once(of_page, run, moment)
+                     : global_read_at_once(of_page, run, moment)))
+    return;
+  bool known = quiet && global_writes_known(of_page, run, moment);
+  if (access.writes) known = known && global_reads_known(of_page, run, moment);
+  if (!known)
+    for (std::uint32_t i = 0; i < lanes; ++i)
+      check_global(block, warp, access, lane + static_cast<int>(i), page, run.first + i * each, each);
+  if (access.writes) {
+    put_global_writes(of_page, run, moment);
+    return;
+  }
+  std::uint32_t done = 0;
+  if (put_global_reads(of_page, run, moment, done)) return;
+  for (std::uint32_t i = done; i < run.count; ++i) {
+    ReadCells& group = page.reads[(run.first + i) / 4];
+    const std::size_t slot = (run.first + i) % 4;
+    put(block, group.key[slot], group.lanes[slot], group.who[slot], Mask{1} << (run.lane + i / each), moment);
+  }
+}
+
+// One address for all lanes: a warp that polls does this again and again.
+void RaceDetector::State::strong_uniform(BlockRaces& block, Warp& warp, const Access& access,
+                                         RaceCells& cells, const Moment& moment) {
+  const std::uint64_t address = access.address[std::countr_zero(access.lanes)];
+  RacePage& page = cells_for(cells, address, access.bytes);
+  const std::size_t first = cells.cell(address, page), each = access.bytes >> page.shift;
+  if (!cells_known(page, first, each, access, moment))
+    for (Mask rest = access.lanes; rest != 0; rest &= rest - 1)
+      check_global(block, warp, access, std::countr_zero(rest), page, first, each);
+  StrongCell* to = page.strong_cells(strong_kind(access));
+  page.strong_block = std::max(page.strong_block, block.clocks.serial());
+  for (std::size_t cell = first; cell < first + each; ++cell)
+    put(block, to[cell].key, to[cell].lanes, to[cell].who, access.lanes, moment);
+}
+
 void RaceDetector::State::global_strong(BlockRaces& block, Warp& warp, const Access& access, RaceCells& cells,
                                         const Moment& moment) {
+  if (one_place(access)) return strong_uniform(block, warp, access, cells, moment);
   const StrongKind kind = strong_kind(access);
   Mask ahead = access.lanes;
   for (int i = 0; i < kAhead && ahead != 0; ++i, ahead &= ahead - 1)
@@ -346,8 +421,7 @@ void RaceDetector::State::global_strong(BlockRaces& block, Warp& warp, const Acc
       ask_for_cells(access.address[std::countr_zero(ahead)], cells, kind);
       ahead &= ahead - 1;
     }
-    RacePage& page = cells.page(access.address[lane]);
-    if (access.bytes < (1u << page.shift)) split(page, std::countr_zero(access.bytes));
+    RacePage& page = cells_for(cells, access.address[lane], access.bytes);
     const std::size_t first = cells.cell(access.address[lane], page);
     const std::size_t each = access.bytes >> page.shift;
     if (!cells_known(page, first, each, access, moment))
@@ -374,19 +448,19 @@ void RaceDetector::State::global(BlockRaces& block, Warp& warp, const Access& ac
 void RaceDetector::State::global_uniform(BlockRaces& block, Warp& warp, const Access& access,
                                          RaceCells& cells, const Moment& moment) {
   const std::uint64_t address = access.address[std::countr_zero(access.lanes)];
-  RacePage& page = cells.page(address);
-  if (access.bytes < (1u << page.shift)) split(page, std::countr_zero(access.bytes));
+  RacePage& page = cells_for(cells, address, access.bytes);
   const std::size_t first = cells.cell(address, page), each = access.bytes >> page.shift;
+  const bool written = page.write_block >= base;
   bool known = page.strong_block < base;
-  for (std::size_t cell = first; cell < first + each; ++cell)
-    known = known && known_key(page.cells[cell / 4].write_key[cell % 4], moment);
+  for (std::size_t cell = first; cell < first + each && written; ++cell)
+    known = known && known_key(page.writes[cell / 4].key[cell % 4], moment);
   if (!known)
     for (Mask rest = access.lanes; rest != 0; rest &= rest - 1)
       check_global(block, warp, access, std::countr_zero(rest), page, first, each);
+  page.read_block = std::max(page.read_block, block.clocks.serial());
   for (std::size_t cell = first; cell < first + each; ++cell) {
-    GlobalCells& group = page.cells[cell / 4];
-    put(block, group.read_key[cell % 4], group.read_lanes[cell % 4], group.read_who[cell % 4], access.lanes,
-        moment);
+    ReadCells& group = page.reads[cell / 4];
+    put(block, group.key[cell % 4], group.lanes[cell % 4], group.who[cell % 4], access.lanes, moment);
   }
 }
 
@@ -394,62 +468,97 @@ void RaceDetector::State::global_lanes(BlockRaces& block, Warp& warp, const Acce
                                        const Moment& moment) {
   // All cells are looked up and asked for before the first is used: they are seldom in the cache.
   std::array<RacePage*, kLanes> pages;
-  std::array<std::size_t, kLanes> firsts;
-  std::size_t count = 0;
-  for (Mask rest = access.lanes; rest != 0; rest &= rest - 1, ++count) {
-    const std::uint64_t address = access.address[std::countr_zero(rest)];
-    RacePage& page = cells.page(address);
-    if (access.bytes < (1u << page.shift)) [[unlikely]]
-      split(page, std::countr_zero(access.bytes));
-    pages[count] = &page;
-    firsts[count] = cells.cell(address, page);
-    __builtin_prefetch(page.cells[firsts[count] / 4].write_key);
-    __builtin_prefetch(page.cells[firsts[count] / 4].write_who);
-    if (page.strong_block >= base && !page.strong[0].empty())
-      __builtin_prefetch(&page.strong[0][firsts[count]]);
+  const std::uint64_t one = access.address[std::countr_zero(access.lanes)];
+  RacePage& of_one = cells.page(one);
+  if (!access.writes && of_one.full == base && of_one.strong_block < base && of_one.write_block < base &&
+      access.bytes == 1u << of_one.shift) {
+    std::uint64_t apart = 0;
+    for (Mask rest = access.lanes; rest != 0; rest &= rest - 1)
+      apart |= (access.address[std::countr_zero(rest)] - cells.base) ^ (one - cells.base);
+    if (apart >> kRacePageShift == 0) {  // rows with a stride: one page, and nothing to look up
+      of_one.read_block = std::max(of_one.read_block, block.clocks.serial());
+      pages.fill(&of_one);
+      return read_lanes(block, access, cells, moment, pages);
+    }
   }
+  if (of_one.full != base)
+    for (Mask rest = access.lanes; rest != 0; rest &= rest - 1)
+      __builtin_prefetch(&cells.lines[cells.line(access.address[std::countr_zero(rest)])]);
+  bool quiet = true, written = access.writes;
+  int finest = 2;
+  for (Mask rest = access.lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+    const std::uint64_t address = access.address[lane];
+    RacePage& page = cells_for(cells, address, access.bytes);
+    pages[lane] = &page;
+    const std::size_t group = cells.cell(address, page) / 4;
+    if (!access.writes) page.read_block = std::max(page.read_block, block.clocks.serial());
+    if (page.read_block >= base) __builtin_prefetch(&page.reads[group], 1);
+    __builtin_prefetch(reinterpret_cast<const void*>(address));  // the next who wants it is the access itself
+    written |= page.write_block >= base;
+    if (written) __builtin_prefetch(&page.writes[group], 1);
+    quiet &= page.strong_block < base;
+    finest = std::min(finest, page.shift);
+    if (!quiet && !page.strong[0].empty()) __builtin_prefetch(&page.strong[0][group * 4]);
+  }
+  if (quiet && !written && access.bytes == 1u << finest)
+    return read_lanes(block, access, cells, moment, pages);
   const Moment local = moment;  // stores to cells cannot change this one
   const std::uint64_t key = moment.block | moment.now;
   const std::uint32_t kept_who = moment.kept_who(), write_who = moment.write_who(0);
-  count = 0;
-  for (Mask rest = access.lanes; rest != 0; rest &= rest - 1, ++count) {
+  for (Mask rest = access.lanes; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
-    RacePage& page = *pages[count];
-    const std::size_t first = firsts[count], each = access.bytes >> page.shift;
+    RacePage& page = *pages[static_cast<std::size_t>(lane)];
+    const std::size_t first = cells.cell(access.address[lane], page), each = access.bytes >> page.shift;
     if (each == 1 && page.strong_block < base) [[likely]] {
-      GlobalCells& group = page.cells[first / 4];
+      ReadCells& read = page.reads[first / 4];
+      WriteCells& write = page.writes[first / 4];
       const std::size_t slot = first % 4;
-      if (known_key(group.write_key[slot], local) &&
-          (group.read_key[slot] < local.base ||
-           (known_key(group.read_key[slot], local) && !many(group.read_who[slot])))) {
-        if (access.writes) {
-          group.write_key[slot] = key;
-          group.write_who[slot] = write_who + (static_cast<std::uint32_t>(lane) << kWhoShift);
-        } else {
-          group.read_key[slot] = key;
-          group.read_lanes[slot] = rest & (0u - rest);
-          group.read_who[slot] = kept_who;
+      if (page.write_block < base || known_key(write.key[slot], local)) {
+        if (!access.writes) {
+          if (put_kept(read.key[slot], read.lanes[slot], read.who[slot], rest & (0u - rest), local)) continue;
+        } else if (page.read_block < base || read.key[slot] < local.base ||
+                   (known_key(read.key[slot], local) && !many(read.who[slot]))) {
+          write.key[slot] = key;
+          write.who[slot] = write_who + (static_cast<std::uint32_t>(lane) << kWhoShift);
+          page.write_block = std::max(page.write_block, block.clocks.serial());
+          continue;
         }
-        continue;
       }
     }
     const bool known = cells_known(page, first, each, access, moment);
     if (!known) check_global(block, warp, access, lane, page, first, each);
+    if (access.writes) page.write_block = std::max(page.write_block, block.clocks.serial());
     for (std::size_t cell = first; cell < first + each; ++cell) {
-      GlobalCells& group = page.cells[cell / 4];
+      ReadCells& read = page.reads[cell / 4];
       const std::size_t slot = cell % 4;
       if (access.writes) {
-        group.write_key[slot] = key;
-        group.write_who[slot] = write_who + (static_cast<std::uint32_t>(lane) << kWhoShift);
+        page.writes[cell / 4].key[slot] = key;
+        page.writes[cell / 4].who[slot] = write_who + (static_cast<std::uint32_t>(lane) << kWhoShift);
       } else if (known) {
-        group.read_key[slot] = key;
-        group.read_lanes[slot] = rest & (0u - rest);
-        group.read_who[slot] = kept_who;
+        read.key[slot] = key;
+        read.lanes[slot] = rest & (0u - rest);
+        read.who[slot] = kept_who;
       } else {
-        put(block, group.read_key[slot], group.read_lanes[slot], group.read_who[slot], rest & (0u - rest),
-            moment);
+        put(block, read.key[slot], read.lanes[slot], read.who[slot], rest & (0u - rest), moment);
       }
     }
+  }
+}
+
+// One cell for each lane, in pages that nobody has written to.
+void RaceDetector::State::read_lanes(const BlockRaces& block, const Access& access, const RaceCells& cells,
+                                     const Moment& moment, const std::array<RacePage*, kLanes>& pages) {
+  const Moment local = moment;  // stores to cells cannot change this one
+  const int shift = std::countr_zero(access.bytes);
+  for (Mask rest = access.lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+    const std::size_t cell = ((access.address[lane] - cells.base) & (kRacePageBytes - 1)) >> shift;
+    ReadCells& read = pages[lane]->reads[cell / 4];
+    const std::size_t slot = cell % 4;
+    const Mask bit = rest & (0u - rest);
+    if (!put_kept(read.key[slot], read.lanes[slot], read.who[slot], bit, local))
+      put(block, read.key[slot], read.lanes[slot], read.who[slot], bit, moment);
   }
 }
 

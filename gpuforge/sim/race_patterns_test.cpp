@@ -238,5 +238,62 @@ TEST(RacePatterns, ManyBlocksAreNotSlow) {
   EXPECT_EQ(stage.found(), 0u);
 }
 
+// Warps that poll: what is skipped as nothing new must be that.
+TEST(RacePatterns, PollingTakesWhatIsNew) {
+  constexpr std::uint64_t kFlag = 64, kData = 128;
+  RaceStage stage(2, 1);
+  for (int i = 0; i < 5; ++i) stage.strong_read(0, 0, kFlag);
+  stage.fence(0, 0);
+  for (int i = 0; i < 5; ++i) stage.update(0, 0, kFlag);
+  stage.write(1, 0, kData, false);
+  stage.strong_write(1, 0, kFlag, false, Order::release);
+  stage.update(0, 0, kFlag);
+  stage.fence(0, 0);
+  stage.read(0, 0, kData, false);
+  EXPECT_EQ(stage.found(), 0u);
+  for (int i = 0; i < 5; ++i) stage.update(0, 0, kFlag);
+  stage.write(0, 0, kData, false);  // and the other way, through the place it has polled before
+  stage.fence(0, 0);
+  stage.update(0, 0, kFlag);
+  stage.strong_read(1, 0, kFlag);
+  stage.fence(1, 0);
+  stage.read(1, 0, kData, false);
+  EXPECT_EQ(stage.found(), 0u);
+}
+
+TEST(RacePatterns, PollingLanesTakeFromEachOther) {
+  constexpr std::uint64_t kFlag = 64, kData = 128;
+  for (const int times : {1, 2}) {
+    RaceStage stage(1, 1);
+    stage.write(0, 1, kData, false);
+    stage.fence_lanes(0, 0, 3, Scope::gpu);
+    RaceStage::How how;
+    how.shared = false;
+    how.reads = how.writes = true;
+    how.order = Order::relaxed;
+    for (int i = 0; i < times; ++i)
+      stage.access(
+          0, 0, 3, [](int) { return kFlag * 4; }, how);
+    stage.fence(0, 0);
+    stage.read(0, 0, kData, false);
+    EXPECT_EQ(stage.found() == 0, times == 2);  // lane 0 goes first: it finds lane 1's the second time
+  }
+}
+
+TEST(RacePatterns, AReadAfterTheReleaseIsNotTheOneBeforeIt) {
+  constexpr std::uint64_t kFlag = 64, kData = 128;
+  for (const bool again : {false, true}) {
+    RaceStage stage(2, 1);
+    stage.fence(0, 0);
+    stage.fence(1, 0);
+    stage.read(0, 0, kData, false);
+    stage.strong_write(0, 0, kFlag, false, Order::release);
+    if (again) stage.read(0, 0, kData, false);
+    stage.strong_read(1, 0, kFlag, false, Order::acquire);
+    stage.write(1, 0, kData, false);
+    EXPECT_EQ(stage.found() != 0, again);
+  }
+}
+
 }  // namespace
 }  // namespace gpuforge::sim

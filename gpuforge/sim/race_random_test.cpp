@@ -13,9 +13,9 @@
 namespace gpuforge::sim {
 namespace {
 
-constexpr std::uint32_t kWarps = 3, kLive = 4, kThreads = kWarps * kLive;  // of a block
-constexpr Mask kLiveMask = (1u << kLive) - 1;
+constexpr std::uint32_t kWarps = 3;  // of a block
 
+using Places = std::array<std::uint64_t, kLanes>;
 using Clock = std::vector<std::uint32_t>;
 void join_into(Clock& to, const Clock& from) {
   for (std::size_t i = 0; i < to.size(); ++i) to[i] = std::max(to[i], from[i]);
@@ -23,8 +23,10 @@ void join_into(Clock& to, const Clock& from) {
 
 class Reference {
  public:
-  explicit Reference(std::uint32_t blocks)
-      : count_(blocks * kThreads),
+  Reference(std::uint32_t blocks, std::uint32_t live)
+      : live_(live),
+        threads_(kWarps * live),
+        count_(blocks * threads_),
         time_(count_, 1),
         knows_(count_, Clock(count_, 0)),
         fenced_{knows_, knows_} {}
@@ -35,7 +37,7 @@ class Reference {
   };
 
   // Whether an access would race with what was there before it, or its lanes with each other.
-  bool races(std::uint32_t block, std::uint32_t warp, Mask lanes, const std::array<std::uint64_t, 4>& at,
+  bool races(std::uint32_t block, std::uint32_t warp, Mask lanes, const Places& at,
              const RaceStage::How& how) {
     bool race = false;
     const bool strong = how.order != Order::weak, narrow = how.scope == Scope::cta;
@@ -45,7 +47,7 @@ class Reference {
         for (const Event& old : history_[{how.shared ? block + 1 : 0, byte}]) {
           if (old.thread == thread || knows_[thread][old.thread] >= old.time) continue;
           if (!old.writes && !how.writes) continue;
-          const bool reach = old.thread / kThreads == block || (!old.narrow && !narrow);
+          const bool reach = old.thread / threads_ == block || (!old.narrow && !narrow);
           race = race || !(strong && old.strong && reach);
         }
         if (how.writes && !strong && !written.emplace(byte, thread).second) race = true;
@@ -53,7 +55,7 @@ class Reference {
     });
     return race;
   }
-  void access(std::uint32_t block, std::uint32_t warp, Mask lanes, const std::array<std::uint64_t, 4>& at,
+  void access(std::uint32_t block, std::uint32_t warp, Mask lanes, const Places& at,
               const RaceStage::How& how) {
     const bool narrow = how.scope == Scope::cta;
     each(block, warp, lanes, [&](std::uint32_t thread, std::uint32_t lane) {
@@ -128,7 +130,7 @@ class Reference {
   void each(std::uint32_t block, std::uint32_t warp, Mask lanes, Visit visit) {
     for (; lanes != 0; lanes &= lanes - 1) {
       const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
-      visit(block * kThreads + warp * kLive + lane, lane);
+      visit(block * threads_ + warp * live_ + lane, lane);
     }
   }
   Clock with_self(std::uint32_t thread) const {
@@ -137,7 +139,7 @@ class Reference {
     return clock;
   }
 
-  std::uint32_t count_;
+  std::uint32_t live_, threads_, count_;
   std::vector<std::uint32_t> time_;
   std::vector<Clock> knows_;
   std::array<std::vector<Clock>, 2> fenced_;
@@ -152,6 +154,9 @@ struct Rules {
   bool strong = true;
   bool parts = true;  // bytes and halves
   bool exact_from_start = true;
+  std::uint32_t live = 4;  // lanes of a warp
+  bool lines = false;      // mostly whole and ragged lines of global memory, of all widths
+  int launches = 1;
 };
 
 class Program {
@@ -159,36 +164,55 @@ class Program {
   Program(const Rules& rules, std::uint32_t seed)
       : rules_(rules),
         random_(seed),
-        stage_(rules.blocks, kWarps, kLiveMask, 256, 256),
-        reference_(rules.blocks) {
-    for (std::uint32_t i = 0; i < rules.blocks; ++i) {
-      free_.push_back({kLiveMask, kLiveMask, kLiveMask});
-      for (int barrier = 0; barrier < 3; ++barrier) barriers_.push_back(fresh());
-    }
-    if (rules.exact_from_start)
-      for (std::uint32_t block = 0; block < rules.blocks; ++block) {
-        if (rules.partial) warp_sync(block, 0, 1);
-        if (rules.fences) fence(block, 0, 1, Scope::gpu);
-      }
-  }
+        live_(rules.live == kLanes ? kAllLanes : (1u << rules.live) - 1),
+        threads_(kWarps * rules.live),
+        stage_(rules.blocks, kWarps, live_, rules.lines ? 2048 : 256, 256),
+        reference_(rules.blocks, rules.live) {}
 
   // Until the first race or the end: whether both agree on every access.
   ::testing::AssertionResult run(int steps) {
+    for (int launch = 0; launch < rules_.launches && !raced_; ++launch) {
+      if (launch != 0) stage_.next_launch();
+      begin();
+      ::testing::AssertionResult result = run_launch(steps);
+      if (!result) return result << " (launch " << launch << ")";
+    }
+    return ::testing::AssertionSuccess();
+  }
+  bool raced() const { return raced_; }
+
+ private:
+  void begin() {
+    reference_ = Reference(rules_.blocks, rules_.live);
+    free_.clear();
+    barriers_.clear();
+    for (std::uint32_t i = 0; i < rules_.blocks; ++i) {
+      free_.push_back({live_, live_, live_});
+      for (int barrier = 0; barrier < 3; ++barrier) barriers_.push_back(fresh());
+    }
+    if (rules_.exact_from_start)
+      for (std::uint32_t block = 0; block < rules_.blocks; ++block) {
+        if (rules_.partial) warp_sync(block, 0, 1);
+        if (rules_.fences) fence(block, 0, 1, Scope::gpu);
+      }
+  }
+  ::testing::AssertionResult run_launch(int steps) {
     for (int step = 0; step < steps; ++step) {
       const std::uint32_t block = below(rules_.blocks), warp = below(kWarps);
       const Mask free = free_[block][warp];
       if (free == 0) continue;
-      Mask some = rules_.partial && below(2) == 0 ? free & below(1u << kLive) : free;
+      Mask some = rules_.partial && below(2) == 0 ? free & below_live() : free;
       if (some == 0) some = free;
       const std::uint32_t what = below(16);
       if (what < 2) {
-        if (rules_.partial || free == kLiveMask) warp_sync(block, warp, rules_.partial ? some : free);
+        if (rules_.partial || free == live_) warp_sync(block, warp, rules_.partial ? some : free);
       } else if (what < 6) {
         arrive(block, warp, rules_.partial ? some : free);
       } else if (what < 8) {
         if (rules_.fences) fence(block, warp, some, below(4) == 0 ? Scope::cta : Scope::gpu);
       } else {
-        const bool expected = access(block, warp, what < 12 ? some & (0u - some) : some);
+        const bool expected =
+            access(block, warp, what < (rules_.lines ? 9u : 12u) ? some & (0u - some) : some);
         if ((stage_.found() != 0) != expected)
           return ::testing::AssertionFailure()
                  << "step " << step << ": the reference says " << expected << ", found "
@@ -201,9 +225,7 @@ class Program {
     }
     return ::testing::AssertionSuccess();
   }
-  bool raced() const { return raced_; }
 
- private:
   struct BarrierState {
     std::array<Mask, kWarps> arrived{}, waiting{};
     std::uint32_t count = 0, expected = 0;
@@ -211,6 +233,8 @@ class Program {
   };
   BarrierState fresh() const { return {{}, {}, 0, 0, reference_.meeting()}; }
   std::uint32_t below(std::uint32_t limit) { return static_cast<std::uint32_t>(random_() % limit); }
+
+  Mask below_live() { return static_cast<Mask>(random_()) & live_; }
 
   void warp_sync(std::uint32_t block, std::uint32_t warp, Mask mask) {
     stage_.warp_sync(block, warp, mask);
@@ -226,7 +250,7 @@ class Program {
     const std::uint32_t id = rules_.partial ? below(3) : 0;
     BarrierState& barrier = barriers_[block * 3 + id];
     mask &= ~barrier.arrived[warp];
-    if (barrier.count == 0) barrier.expected = id == 0 ? kThreads : 2 + below(kThreads - 1);
+    if (barrier.count == 0) barrier.expected = id == 0 ? threads_ : 2 + below(threads_ - 1);
     while (static_cast<std::uint32_t>(std::popcount(mask)) > barrier.expected - barrier.count)
       mask &= mask - 1;
     if (mask == 0) return;
@@ -244,7 +268,7 @@ class Program {
     for (std::uint32_t other = 0; other < kWarps; ++other) {
       Mask rest = barrier.waiting[other];
       while (rest != 0) {
-        Mask now = rules_.partial && below(3) == 0 ? rest & below(1u << kLive) : rest;
+        Mask now = rules_.partial && below(3) == 0 ? rest & below_live() : rest;
         if (now == 0) now = rest;
         stage_.leave(block, other, static_cast<int>(id), now);
         reference_.leave(barrier.meeting, block, other, now);
@@ -254,6 +278,20 @@ class Program {
     }
     barrier = fresh();
   }
+  // Neighbouring lanes from the start of a line on, or from somewhere in it; few places, so that they meet.
+  Mask line(Places& at, RaceStage::How& how, Mask mask) {
+    constexpr std::array<std::uint32_t, 8> kWidths{4, 4, 4, 4, 8, 16, 2, 1};
+    how.bytes = kWidths[below(rules_.parts ? 8 : 6)];
+    const std::uint64_t room = 1024 - kLanes * how.bytes;
+    constexpr std::array<std::uint32_t, 4> kOdd{12, 36, 64, 100};
+    std::uint64_t first = below(2) * 128 + (below(3) == 0 ? kOdd[below(4)] : 0);
+    first = std::min(first, room) / how.bytes * how.bytes;
+    for (std::uint64_t lane = 0; lane < kLanes; ++lane) at[lane] = first + lane * how.bytes;
+    if (below(2) == 0) return mask;
+    // The end of a row.
+    const Mask some = mask & (below(2) == 0 ? 0x7ffu : 0xfffff800u);
+    return some != 0 ? some : mask;
+  }
   bool access(std::uint32_t block, std::uint32_t warp, Mask mask) {
     RaceStage::How how;
     how.shared = below(2) == 0;
@@ -262,14 +300,19 @@ class Program {
     const std::uint32_t what = below(3);
     how.reads = what != 1;
     how.writes = what == 1 || (strong && what == 2);
-    if (rules_.parts && below(6) == 0) how.bytes = 1u << below(2);
-    std::array<std::uint64_t, 4> at{};
-    const std::uint32_t words = 1 + below(12), pattern = below(3);
-    const std::uint64_t first = (strong ? 64u : 0u) + below(words) * 4 + below(4 / how.bytes) * how.bytes;
-    for (std::uint64_t lane = 0; lane < 4; ++lane)
-      at[lane] = pattern == 0   ? first + lane * how.bytes
-                 : pattern == 1 ? first
-                                : (strong ? 64u : 0u) + below(words) * 4;
+    Places at{};
+    if (rules_.lines && !strong && below(5) != 0) {
+      how.shared = false;
+      mask = line(at, how, mask);
+    } else {
+      if (rules_.parts && below(6) == 0) how.bytes = 1u << below(2);
+      const std::uint32_t words = 1 + below(12), pattern = below(3);
+      const std::uint64_t first = (strong ? 64u : 0u) + below(words) * 4 + below(4 / how.bytes) * how.bytes;
+      for (std::uint64_t lane = 0; lane < kLanes; ++lane)
+        at[lane] = pattern == 0   ? first + lane * how.bytes
+                   : pattern == 1 ? first
+                                  : (strong ? 64u : 0u) + below(words) * 4;
+    }
     if (strong) {
       if (below(8) == 0)  // also to the plain ones' words
         for (std::uint64_t& one : at) one -= 64;
@@ -279,7 +322,8 @@ class Program {
         how.order = how.reads && how.writes ? Order::acq_rel : how.reads ? Order::acquire : Order::release;
     }
     const bool race = reference_.races(block, warp, mask, at, how);
-    if (race && below(24) != 0) return false;  // mostly legal programs, or none would get far
+    if (race && below(rules_.lines ? 8 : 24) != 0)
+      return false;  // mostly legal programs, or none would get far
     reference_.access(block, warp, mask, at, how);
     stage_.access(
         block, warp, mask, [&](int lane) { return at[static_cast<std::size_t>(lane)]; }, how);
@@ -288,6 +332,8 @@ class Program {
 
   Rules rules_;
   std::mt19937 random_;
+  Mask live_;
+  std::uint32_t threads_;
   RaceStage stage_;
   Reference reference_;
   std::vector<std::array<Mask, kWarps>> free_;
@@ -324,6 +370,32 @@ TEST(RaceRandom, TwoBlocks) {
 }
 TEST(RaceRandom, BlocksWithoutSynchronisation) {
   agree({.blocks = 3, .fences = false, .strong = false, .exact_from_start = false}, 500, 60);
+}
+TEST(RaceRandom, LinesOfOneBlock) {
+  agree({.partial = false,
+         .fences = false,
+         .strong = false,
+         .parts = false,
+         .exact_from_start = false,
+         .live = kLanes,
+         .lines = true,
+         .launches = 3},
+        200, 40);
+  agree({.partial = false, .strong = true, .exact_from_start = false, .live = kLanes, .lines = true}, 150,
+        60);
+  agree({.live = kLanes, .lines = true, .launches = 2}, 100, 50);
+}
+TEST(RaceRandom, LinesOfBlocks) {
+  agree({.blocks = 3,
+         .partial = false,
+         .fences = false,
+         .strong = false,
+         .exact_from_start = false,
+         .live = kLanes,
+         .lines = true,
+         .launches = 3},
+        150, 40);
+  agree({.blocks = 2, .exact_from_start = false, .live = kLanes, .lines = true, .launches = 2}, 100, 40);
 }
 
 }  // namespace

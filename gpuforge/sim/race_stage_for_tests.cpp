@@ -23,9 +23,11 @@ Index3 thread_index(const Launch& launch, std::uint32_t thread) {
 
 RaceStage::RaceStage(std::uint32_t blocks, std::uint32_t warps, Mask live, std::uint32_t shared_bytes,
                      std::size_t global_words)
-    : count_(blocks), warps_(warps), live_(live), shared_bytes_(shared_bytes), global_(global_words) {
-  allocation_ = std::make_shared<Allocation>(reinterpret_cast<std::uint64_t>(global_.data()),
-                                             global_.size() * sizeof global_[0], "words", true);
+    : count_(blocks), warps_(warps), live_(live), shared_bytes_(shared_bytes), global_(global_words + 32) {
+  const std::uint64_t past = reinterpret_cast<std::uint64_t>(global_.data()) % 128;
+  words_ = reinterpret_cast<std::byte*>(global_.data()) + (past == 0 ? 0 : 128 - past);
+  allocation_ = std::make_shared<Allocation>(reinterpret_cast<std::uint64_t>(words_),
+                                             global_words * sizeof global_[0], "words", true);
   allocations_ = std::make_shared<Allocations>(Allocations{allocation_});
   start();
 }
@@ -70,7 +72,7 @@ void RaceStage::access(std::uint32_t block, std::uint32_t warp_index, Mask lanes
                        const std::function<std::uint64_t(int lane)>& at, How how) {
   std::array<std::uint64_t, kLanes> address{};
   std::vector<std::byte> values(std::size_t{kLanes} * how.bytes);
-  std::byte* const begin = how.shared ? nullptr : reinterpret_cast<std::byte*>(global_.data());
+  std::byte* const begin = how.shared ? nullptr : words_;
   const int first = std::countr_zero(lanes);
   Access access;
   access.pattern = Pattern::contiguous;

@@ -68,6 +68,7 @@ class RaceStage {
   Mask live_;
   std::uint32_t shared_bytes_;
   std::vector<std::uint32_t> global_;
+  std::byte* words_;  // of them those that are the allocation, which begins with a line of 128 bytes
   std::shared_ptr<Allocation> allocation_;
   std::shared_ptr<Allocations> allocations_;
   std::unique_ptr<Launch> launch_;

@@ -19,6 +19,17 @@ struct Location {
   KnowledgePtr block;        // for the writer's block
   std::uint32_t serial = 0;  // that block
   std::uint64_t owner = 0;   // the one thread that wrote last by a plain strong store; 0: none
+  // Who accessed it last, and how: a warp that polls changes nothing any more from the third time on.
+  struct Again {
+    std::uint32_t serial = 0;
+    std::uint32_t warp = 0;
+    Mask lanes = 0;
+    std::uint32_t how = 0;
+    std::uint64_t version = 0;  // of what the warp knows
+    bool operator==(const Again&) const = default;
+  };
+  Again again;
+  std::uint32_t times = 0;
 };
 
 enum class Did : std::uint8_t { read, wrote, read_strong, wrote_strong };
@@ -89,7 +100,15 @@ struct RaceDetector::State {
   void global(BlockRaces& block, Warp& warp, const Access& access, RaceCells& cells);
   void global_run(BlockRaces& block, Warp& warp, const Access& access, RaceCells& cells,
                   const Moment& moment);
+  void global_piece(BlockRaces& block, Warp& warp, const Access& access, RaceCells& cells,
+                    const Moment& moment, const LinePiece& piece);
+  RacePage& cells_for(RaceCells& cells, std::uint64_t address, std::uint32_t bytes);
+  void make_cells(RaceCells& cells, RacePage& page, std::size_t line, int shift);
+  void read_lanes(const BlockRaces& block, const Access& access, const RaceCells& cells, const Moment& moment,
+                  const std::array<RacePage*, kLanes>& pages);
   void global_uniform(BlockRaces& block, Warp& warp, const Access& access, RaceCells& cells,
+                      const Moment& moment);
+  void strong_uniform(BlockRaces& block, Warp& warp, const Access& access, RaceCells& cells,
                       const Moment& moment);
   void global_lanes(BlockRaces& block, Warp& warp, const Access& access, RaceCells& cells,
                     const Moment& moment);
@@ -109,6 +128,8 @@ struct RaceDetector::State {
   // races.cpp
   void synchronise(BlockRaces& block, Warp& warp, const Access& access,
                    std::unordered_map<std::uint64_t, Location>& where);
+  void synchronise_lanes(BlockRaces& block, Warp& warp, const Access& access,
+                         std::unordered_map<std::uint64_t, Location>& where);
   void tell(Warp& warp, const Access& access, int lane, const Conflict& conflict, bool in_shared) const;
 };
 
@@ -133,6 +154,14 @@ inline bool one_run(const Access& access, int& first, std::uint32_t& lanes) {
   const Mask packed = access.lanes >> first;
   lanes = static_cast<std::uint32_t>(__builtin_popcount(packed));
   return (packed & (packed + 1)) == 0;
+}
+// Whether all lanes are at one address; strong accesses do not always say so.
+inline bool one_place(const Access& access) {
+  if (access.pattern == Pattern::uniform) return true;
+  const std::uint64_t first = access.address[__builtin_ctz(access.lanes)];
+  for (Mask rest = access.lanes; rest != 0; rest &= rest - 1)
+    if (access.address[__builtin_ctz(rest)] != first) return false;
+  return true;
 }
 inline std::uint32_t site_of(std::uint32_t site, std::uint32_t limit) {
   return site < limit ? site : kNoSite;

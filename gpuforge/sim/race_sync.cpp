@@ -22,6 +22,8 @@ void each_lane(Mask mask, Visit visit) {
 void BlockClocks::warp_sync(std::uint32_t warp, Mask mask, Mask live, Stamp& now) {
   WarpClock& clock = warps_[warp];
   const Stamp at = now++;
+  clock.last_event = at;
+  ++clock.version;
   if (covers(mask, live)) {
     row(warp)[warp] = at;
     if (clock.rare) {
@@ -71,6 +73,7 @@ void BlockClocks::arrive(std::uint32_t warp, Mask mask, Mask live, int barrier, 
   clock.left[static_cast<std::size_t>(barrier)] = 0;
   if (barrier != 0) exact_ = true;
   const Stamp at = now++;
+  clock.last_event = at;
   if (phase.arrived[warp] == 0) phase.first[warp] = at;
   phase.arrived[warp] |= mask;
   if (covers(mask, live)) {
@@ -143,6 +146,7 @@ void BlockClocks::leave(std::uint32_t warp, Mask mask, Mask live, int barrier) {
   const Phase& phase = slot->phases[clock.phase[index] % slot->phases.size()];
   Mask& left = clock.left[index];
   left |= mask;
+  ++clock.version;
   if (!covers(mask, live)) {
     exact_ = true;
     const KnowledgePtr all = join(leaf(phase.known, {}), phase.more);
@@ -191,6 +195,8 @@ void BlockClocks::fence(std::uint32_t warp, Mask mask, Mask live, bool device, S
       });
   }
   const Stamp at = now++;
+  clock.last_event = at;
+  ++clock.version;
   const Stamp* from = known(warp);
   const KnowledgePtr base = join(leaf({from, from + count_}, {}), clock.common);
   for (int kind = 0; kind < kinds; ++kind) set_mark(warp, mask, kind, base, at);

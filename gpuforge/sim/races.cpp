@@ -115,10 +115,42 @@ void RaceDetector::State::tell(Warp& warp, const Access& access, int lane, const
 // Release and acquire through a location, lane by lane in the order in which atomics run.
 void RaceDetector::State::synchronise(BlockRaces& block, Warp& warp, const Access& access,
                                       std::unordered_map<std::uint64_t, Location>& where) {
-  const bool acquires = access.order == Order::acquire || access.order == Order::acq_rel;
   const bool gives = access.order == Order::release || access.order == Order::acq_rel;
   if (gives) releases = true;
   if (!releases) return;
+  if (gives || !one_place(access)) {
+    synchronise_lanes(block, warp, access, where);
+    if (!gives) return;
+    block.clocks.released(warp.index, now);
+    ++now;
+    return;
+  }
+  const std::uint64_t address = access.address[std::countr_zero(access.lanes)];
+  auto found = where.find(address);
+  if (found == where.end() && !access.writes) return;
+  Location::Again again{.serial = block.clocks.serial(),
+                        .warp = warp.index,
+                        .lanes = access.lanes,
+                        .how = static_cast<std::uint32_t>(access.order) |
+                               (static_cast<std::uint32_t>(access.scope) << 8) |
+                               (access.reads ? 1u << 16 : 0u) | (access.writes ? 1u << 17 : 0u),
+                        .version = block.clocks.version(warp.index)};
+  // The first time lanes take what is there and leave what they have; the second time they take what the
+  // others of them left; then there is nothing new.
+  const std::uint32_t times = found != where.end() && found->second.again == again ? found->second.times : 0;
+  if (times >= 2) return;
+  synchronise_lanes(block, warp, access, where);
+  if (found == where.end()) found = where.find(address);
+  if (found == where.end()) return;
+  again.version = block.clocks.version(warp.index);
+  found->second.again = again;
+  found->second.times = times + 1;
+}
+
+void RaceDetector::State::synchronise_lanes(BlockRaces& block, Warp& warp, const Access& access,
+                                            std::unordered_map<std::uint64_t, Location>& where) {
+  const bool acquires = access.order == Order::acquire || access.order == Order::acq_rel;
+  const bool gives = access.order == Order::release || access.order == Order::acq_rel;
   const bool device = device_wide(access.scope);
   const std::uint32_t serial = block.clocks.serial();
   for (Mask rest = access.lanes; rest != 0; rest &= rest - 1) {
@@ -153,8 +185,8 @@ void RaceDetector::State::synchronise(BlockRaces& block, Warp& warp, const Acces
     to.block = hands_on && to.serial == serial ? join(to.block, to_block) : to_block;
     to.serial = serial;
     to.owner = access.reads ? 0 : me;
+    to.times = 0;
   }
-  if (gives) ++now;
 }
 
 RaceDetector::RaceDetector(Launch& launch) : state_(std::make_unique<State>(launch)) {

@@ -390,5 +390,148 @@ TEST(Races, ScopeOfTheBlockDoesNotReachOthers) {
   EXPECT_NE(stage.findings()[0].message.find("scope"), std::string::npos);
 }
 
+// Whole lines: the same bytes by the same warp, but not lane for lane.
+TEST(Races, LinesKnowWhichLaneHasWhichWord) {
+  const auto access = [](RaceStage& stage, std::uint32_t warp, bool writes, std::uint32_t bytes,
+                         std::uint64_t first, Mask lanes = kAllLanes) {
+    RaceStage::How how;
+    how.shared = false;
+    how.reads = !writes;
+    how.writes = writes;
+    how.bytes = bytes;
+    stage.access(
+        0, warp, lanes, [&](int lane) { return first + static_cast<std::uint64_t>(lane) * bytes; }, how);
+  };
+  for (const bool first_writes : {false, true})
+    for (const bool second_writes : {false, true})
+      for (const std::uint32_t bytes : {2u, 4u, 8u, 16u})
+        for (const std::uint64_t start : {0u, 32u}) {
+          RaceStage stage(1, 2);
+          access(stage, 0, first_writes, 4, start);
+          access(stage, 0, second_writes, bytes, start);
+          const bool same = bytes == 4 || (!first_writes && !second_writes);
+          EXPECT_EQ(stage.found() == 0, same) << bytes << " bytes from " << start;
+          stage.barrier(0);
+          const std::uint64_t before = stage.found();
+          access(stage, 1, true, bytes, start);  // and none of it is left after a barrier
+          access(stage, 0, false, 4, 2048);
+          EXPECT_EQ(stage.found(), before);
+        }
+  RaceStage both(1, 2);  // lanes that read a word by accesses of two widths both count
+  access(both, 0, false, 4, 0);
+  access(both, 0, false, 8, 0);
+  access(both, 0, true, 8, 0);
+  EXPECT_NE(both.found(), 0u);
+}
+
+TEST(Races, LinesOfEarlierLaunchesDoNotCount) {
+  RaceStage stage(2, 1);
+  const auto words = [&](std::uint32_t block, bool writes, std::uint64_t first) {
+    RaceStage::How how;
+    how.shared = false;
+    how.reads = !writes;
+    how.writes = writes;
+    stage.access(
+        block, 0, kAllLanes, [&](int lane) { return (first + static_cast<std::uint64_t>(lane)) * 4; }, how);
+  };
+  words(0, true, 0);
+  words(0, true, 32 + 5);  // two sides of lines
+  words(0, true, 64 + 5);
+  words(1, false, 128);
+  stage.next_launch();
+  for (const std::uint64_t first : {0u, 32u, 64u, 128u}) words(1, true, first);
+  EXPECT_EQ(stage.found(), 0u);
+  stage.next_launch();
+  words(0, true, 32 + 5);
+  words(1, false, 64 + 5);
+  EXPECT_EQ(stage.found(), 0u);
+  words(1, false, 32);
+  EXPECT_NE(stage.found(), 0u);
+}
+
+// Two warps read a line, each ordered before a third one's write by a barrier of its own.
+TEST(Races, LinesKeepEachReader) {
+  for (const bool second : {true, false}) {
+    RaceStage stage(1, 3);
+    RaceStage::How how;
+    how.shared = false;
+    const auto line = [&](std::uint32_t warp, bool writes) {
+      how.reads = !writes;
+      how.writes = writes;
+      stage.access(
+          0, warp, kAllLanes, [](int lane) { return static_cast<std::uint64_t>(lane) * 4; }, how);
+    };
+    const auto meet = [&](std::uint32_t warp, int barrier) {
+      for (const std::uint32_t one : {warp, 2u}) stage.arrive(0, one, barrier);
+      stage.complete(0, barrier);
+      for (const std::uint32_t one : {warp, 2u}) stage.leave(0, one, barrier);
+    };
+    line(0, false);
+    meet(0, 1);
+    line(1, false);
+    if (second) meet(1, 2);
+    line(2, true);
+    EXPECT_EQ(stage.found() == 0, second);
+  }
+}
+
+// Scattered accesses to many lines: the others around them are still known.
+TEST(Races, LinesAmongScatteredAccesses) {
+  constexpr std::uint64_t kWords = 1 << 18, kLine = 4000 * 32;
+  for (const bool ordered : {true, false})
+    for (const bool whole : {true, false}) {
+      RaceStage stage(1, 2, kAllLanes, 64, kWords);
+      RaceStage::How how;
+      how.shared = false;
+      const auto line = [&](std::uint32_t warp, bool writes, std::uint64_t first) {
+        how.reads = !writes;
+        how.writes = writes;
+        stage.access(
+            0, warp, kAllLanes, [&](int lane) { return (first + static_cast<std::uint64_t>(lane)) * 4; },
+            how);
+      };
+      line(0, true, kLine);
+      line(0, false, kLine + 32);
+      for (std::uint64_t i = 0; i < 3000; ++i)
+        stage.read(0, 32 + static_cast<std::uint32_t>(i % 32), i * 32 + 10, false);
+      EXPECT_EQ(stage.found(), 0u);
+      if (ordered) stage.barrier(0);
+      if (whole)
+        line(1, false, kLine);
+      else
+        stage.read(0, 32 + 7, kLine + 9, false);
+      EXPECT_EQ(stage.found() == 0, ordered);
+      const std::uint64_t before = stage.found();
+      if (whole)
+        line(1, true, kLine + 32);
+      else
+        stage.write(0, 32 + 7, kLine + 32 + 9, false);
+      EXPECT_EQ(stage.found() == before, ordered);
+    }
+}
+
+// Lanes in one page whose lines all have cells: against what was there, and what comes.
+TEST(Races, StridesAmongScatteredAccesses) {
+  for (const bool ordered : {true, false})
+    for (const bool written_before : {true, false}) {
+      RaceStage stage(1, 2, kAllLanes, 64, 1 << 18);
+      for (std::uint64_t i = 0; i < 3000; ++i)
+        stage.read(0, 32 + static_cast<std::uint32_t>(i % 32), i * 32 + 10, false);
+      if (written_before) stage.write(0, 3, 4000 * 32 + 3 * 5, false);
+      if (written_before && ordered) stage.barrier(0);
+      RaceStage::How how;
+      how.shared = false;
+      how.reads = true;
+      stage.access(
+          0, 1, kAllLanes, [](int lane) { return (4000 * 32 + static_cast<std::uint64_t>(lane) * 5) * 4; },
+          how);
+      EXPECT_EQ(stage.found() == 0, ordered || !written_before);
+      if (written_before) continue;
+      if (ordered) stage.barrier(0);
+      stage.write(0, 3, 4000 * 32 + 31 * 5, false);
+      EXPECT_EQ(stage.found() == 0, ordered);
+    }
+}
+
 }  // namespace
 }  // namespace gpuforge::sim

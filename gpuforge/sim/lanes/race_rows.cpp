@@ -63,6 +63,7 @@ struct KnownKeys {
     const SignedKeys key = load<SignedKeys>(keys);
     return (Keys)((key < base) | ~((key < block) | (key > last)));
   }
+  Keys old(const u64* keys) const { return (Keys)(load<SignedKeys>(keys) < base); }
 };
 inline Keys all_four(u64 value) {
   return Keys{value, value, value, value};
@@ -226,83 +227,89 @@ bool writes_stand(const u32* who, const LaneCells& cells, const Moment& moment) 
   return other == 0;
 }
 
-bool global_read_at_once(GlobalCells* cells, const CellRun& run, const Moment& moment) {
+bool global_read_at_once(const GlobalCells& cells, const CellRun& run, const Moment& moment) {
   const KnownKeys known(moment);
   const Keys mine = all_four(moment.block | moment.now);
   const u32 me = moment.kept_who();
-  GlobalCells* const from = cells + run.first / 4;
-  return with_log(run.log, [&]<int kLog>() {
-    constexpr u32 kGroups = (u32{kLanes} << kLog) / 4;
-    Keys all = all_four(~u64{0});
-    Quad kinds{};
-    for (u32 i = 0; i < kGroups; ++i) {
-      all &= known(from[i].write_key);
-      all &= known(from[i].read_key);
-      kinds |= load<Quad>(from[i].read_who);
-    }
-    if (!all_set(all) || many(kinds[0] | kinds[1] | kinds[2] | kinds[3])) return false;
-    const Quad who{me, me, me, me}, one{1, 1, 1, 1};
-    for (u32 i = 0; i < kGroups; ++i) {
-      store(from[i].read_key, mine);
-      const Quad cell{4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3};
-      store(from[i].read_lanes, one << (cell >> kLog));
-      store(from[i].read_who, who);
-    }
-    return true;
-  });
+  ReadCells* const reads = cells.reads + run.first / 4;
+  const u32 groups = run.count / 4;
+  Keys all = all_four(~u64{0}), before = all;
+  Quad kinds{};
+  if (cells.written)
+    for (u32 i = 0; i < groups; ++i) all &= known(cells.writes[run.first / 4 + i].key);
+  for (u32 i = 0; i < groups; ++i) {
+    all &= known(reads[i].key);
+    before &= known.old(reads[i].key);
+    kinds |= load<Quad>(reads[i].who);
+  }
+  if (!all_set(all)) return false;
+  // Of earlier launches the kind does not count either.
+  if (!all_set(before) && many(kinds[0] | kinds[1] | kinds[2] | kinds[3])) return false;
+  const Quad who{me, me, me, me}, one{1, 1, 1, 1};
+  for (u32 i = 0; i < groups; ++i) {
+    store(reads[i].key, mine);
+    store(reads[i].lanes, one << lane_numbers(run, 4 * i));
+    store(reads[i].who, who);
+  }
+  return true;
 }
 
-bool global_write_at_once(GlobalCells* cells, const CellRun& run, const Moment& moment) {
+bool global_write_at_once(const GlobalCells& cells, const CellRun& run, const Moment& moment) {
   const KnownKeys known(moment);
   const Keys mine = all_four(moment.block | moment.now);
   const u32 first = moment.write_who(0);
-  GlobalCells* const from = cells + run.first / 4;
-  return with_log(run.log, [&]<int kLog>() {
-    constexpr u32 kGroups = (u32{kLanes} << kLog) / 4;
-    Keys all = all_four(~u64{0});
-    Quad kinds{};
-    for (u32 i = 0; i < kGroups; ++i) {
-      all &= known(from[i].write_key);
-      all &= known(from[i].read_key);
-      kinds |= load<Quad>(from[i].read_who);
-    }
-    if (!all_set(all) || many(kinds[0] | kinds[1] | kinds[2] | kinds[3])) return false;
-    for (u32 i = 0; i < kGroups; ++i) {
-      store(from[i].write_key, mine);
-      const Quad cell{4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3};
-      store(from[i].write_who, first + ((cell >> kLog) << kWhoShift));
-    }
-    return true;
-  });
+  const ReadCells* const reads = cells.reads + run.first / 4;
+  WriteCells* const writes = cells.writes + run.first / 4;
+  const u32 groups = run.count / 4;
+  Keys all = all_four(~u64{0}), before = all;
+  Quad kinds{};
+  for (u32 i = 0; i < groups; ++i) all &= known(writes[i].key);
+  for (u32 i = 0; i < groups && cells.read; ++i) {
+    all &= known(reads[i].key);
+    before &= known.old(reads[i].key);
+    kinds |= load<Quad>(reads[i].who);
+  }
+  if (!all_set(all)) return false;
+  // Of earlier launches the kind does not count either.
+  if (!all_set(before) && many(kinds[0] | kinds[1] | kinds[2] | kinds[3])) return false;
+  for (u32 i = 0; i < groups; ++i) {
+    store(writes[i].key, mine);
+    store(writes[i].who, first + (lane_numbers(run, 4 * i) << kWhoShift));
+  }
+  return true;
 }
 
-bool global_writes_known(const GlobalCells* cells, const CellRun& run, const Moment& moment) {
+bool global_writes_known(const GlobalCells& cells, const CellRun& run, const Moment& moment) {
+  if (!cells.written) return true;
+  const WriteCells* const writes = cells.writes;
   const KnownKeys known(moment);
   Keys all = all_four(~u64{0});
   bool rest = true;
   each_group(
       run,
       [&](u64 group, u64 slot, u32) {
-        rest &= known_key(cells[group].write_key[slot], moment);
+        rest &= known_key(writes[group].key[slot], moment);
         return true;
       },
       [&](u64 group, u32) {
-        all &= known(cells[group].write_key);
+        all &= known(writes[group].key);
         return true;
       });
   if (rest && all_set(all)) return true;
   const u32 first = moment.warp * kLanes + run.lane;
   for (u32 i = 0; i < run.count; ++i) {
-    const GlobalCells& group = cells[(run.first + i) >> 2];
-    const u64 slot = (run.first + i) & 3u, key = group.write_key[slot];
+    const WriteCells& group = writes[(run.first + i) >> 2];
+    const u64 slot = (run.first + i) & 3u, key = group.key[slot];
     const bool mine =
-        key - moment.block <= 0xffffffffu && (group.write_who[slot] >> kWhoShift) == first + (i >> run.log);
+        key - moment.block <= 0xffffffffu && (group.who[slot] >> kWhoShift) == first + (i >> run.log);
     if (!known_key(key, moment) && !mine) return false;
   }
   return true;
 }
 
-bool global_reads_known(const GlobalCells* cells, const CellRun& run, const Moment& moment) {
+bool global_reads_known(const GlobalCells& cells, const CellRun& run, const Moment& moment) {
+  if (!cells.read) return true;
+  const ReadCells* const reads = cells.reads;
   const KnownKeys known(moment);
   Keys all = all_four(~u64{0});
   Quad kinds{};
@@ -310,63 +317,64 @@ bool global_reads_known(const GlobalCells* cells, const CellRun& run, const Mome
   each_group(
       run,
       [&](u64 group, u64 slot, u32) {
-        rest &= known_key(cells[group].read_key[slot], moment) && !many(cells[group].read_who[slot]);
+        rest &= known_key(reads[group].key[slot], moment) && !many(reads[group].who[slot]);
         return true;
       },
       [&](u64 group, u32) {
-        all &= known(cells[group].read_key);
-        kinds |= load<Quad>(cells[group].read_who);
+        all &= known(reads[group].key);
+        kinds |= load<Quad>(reads[group].who);
         return true;
       });
   if (rest && all_set(all) && !many(kinds[0] | kinds[1] | kinds[2] | kinds[3])) return true;
   for (u32 i = 0; i < run.count; ++i) {
-    const GlobalCells& group = cells[(run.first + i) >> 2];
-    const u64 slot = (run.first + i) & 3u, key = group.read_key[slot];
-    const u32 who = group.read_who[slot];
+    const ReadCells& group = reads[(run.first + i) >> 2];
+    const u64 slot = (run.first + i) & 3u, key = group.key[slot];
+    const u32 who = group.who[slot];
     const bool alone =
         kept(who) == Kept::one_warp && key - moment.block <= 0xffffffffu &&
         (who >> kKeptWarpShift) == moment.warp &&
-        (static_cast<u32>(key) <= moment.own || group.read_lanes[slot] == 1u << (run.lane + (i >> run.log)));
+        (static_cast<u32>(key) <= moment.own || group.lanes[slot] == 1u << (run.lane + (i >> run.log)));
     if (key >= moment.base && !alone && (many(who) || !known_key(key, moment))) return false;
   }
   return true;
 }
 
-void put_global_writes(GlobalCells* cells, const CellRun& run, const Moment& moment) {
+void put_global_writes(const GlobalCells& cells, const CellRun& run, const Moment& moment) {
+  WriteCells* const writes = cells.writes;
   const u64 mine = moment.block | moment.now;
   const u32 first = moment.write_who(0);
   each_group(
       run,
       [&](u64 group, u64 slot, u32 index) {
-        cells[group].write_key[slot] = mine;
-        cells[group].write_who[slot] = first + ((run.lane + (index >> run.log)) << kWhoShift);
+        writes[group].key[slot] = mine;
+        writes[group].who[slot] = first + ((run.lane + (index >> run.log)) << kWhoShift);
         return true;
       },
       [&](u64 group, u32 index) {
-        store(cells[group].write_key, all_four(mine));
-        store(cells[group].write_who, first + (lane_numbers(run, index) << kWhoShift));
+        store(writes[group].key, all_four(mine));
+        store(writes[group].who, first + (lane_numbers(run, index) << kWhoShift));
         return true;
       });
 }
 
-bool put_global_reads(GlobalCells* cells, const CellRun& run, const Moment& moment, u32& done) {
+bool put_global_reads(const GlobalCells& cells, const CellRun& run, const Moment& moment, u32& done) {
   const KnownKeys known(moment);
   const Keys mine = all_four(moment.block | moment.now);
   const u32 me = moment.kept_who();
   const Quad who{me, me, me, me}, one{1, 1, 1, 1};
   const auto single = [&](u64 group, u64 slot, u32 index) {
-    GlobalCells& to = cells[group];
+    ReadCells& to = cells.reads[group];
     done = index;
-    return put_kept(to.read_key[slot], to.read_lanes[slot], to.read_who[slot],
-                    1u << (run.lane + (index >> run.log)), moment);
+    return put_kept(to.key[slot], to.lanes[slot], to.who[slot], 1u << (run.lane + (index >> run.log)),
+                    moment);
   };
   const auto whole = [&](u64 group, u32 index) {
-    GlobalCells& to = cells[group];
-    const Quad old = load<Quad>(to.read_who);
-    if (all_set(known(to.read_key)) && !many(old[0] | old[1] | old[2] | old[3])) {
-      store(to.read_key, mine);
-      store(to.read_who, who);
-      store(to.read_lanes, one << lane_numbers(run, index));
+    ReadCells& to = cells.reads[group];
+    const Quad old = load<Quad>(to.who);
+    if (all_set(known(to.key)) && !many(old[0] | old[1] | old[2] | old[3])) {
+      store(to.key, mine);
+      store(to.who, who);
+      store(to.lanes, one << lane_numbers(run, index));
       return true;
     }
     for (u32 slot = 0; slot < 4; ++slot)

@@ -81,16 +81,26 @@ void put_writes_at(std::uint32_t* stamp, std::uint32_t* who, const LaneCells& ce
 // Whether each lane's cell still says what that lane put there: no two of them wrote one cell.
 bool writes_stand(const std::uint32_t* who, const LaneCells& cells, const Moment& moment);
 
-// Global. Four cells lie together, keys in one cache line and the rest in the next, so that scattered
-// accesses touch few lines and neighbouring ones make vectors. A key: the block's number above, the stamp
-// below. Of reads the last is kept, with the lanes of its warp, or the warps, that have read unordered.
-struct alignas(64) GlobalCells {
-  std::uint64_t write_key[4];
-  std::uint64_t read_key[4];
-  std::uint32_t write_who[4];
-  std::uint32_t read_lanes[4];
-  std::uint32_t read_who[4];
+// Global. Records of four cells lie together in one cache line of the host, so that scattered accesses touch
+// few of them and neighbouring ones make vectors; reads and writes lie apart, because most data is only read.
+// A key: the block's number above, the stamp below. Of reads the last is kept, with the lanes of its warp, or
+// the warps, that have read unordered.
+struct alignas(64) ReadCells {
+  std::uint64_t key[4];
+  Mask lanes[4];
+  std::uint32_t who[4];
+};
+struct alignas(64) WriteCells {
+  std::uint64_t key[4];
+  std::uint32_t who[4];
   std::uint32_t spare[4];
+};
+// The cells of a page.
+struct GlobalCells {
+  ReadCells* reads = nullptr;
+  WriteCells* writes = nullptr;
+  bool read = false;     // there may be reads of this launch
+  bool written = false;  // and writes
 };
 inline bool known_key(std::uint64_t key, const Moment& moment) {
   return key < moment.base || key - moment.block <= moment.all_known;
@@ -121,15 +131,17 @@ inline bool put_kept(std::uint64_t& key, Mask& lanes, std::uint32_t& who, Mask b
   return true;
 }
 
-// As for shared memory; the run starts with a whole group.
-bool global_read_at_once(GlobalCells* cells, const CellRun& run, const Moment& moment);
-bool global_write_at_once(GlobalCells* cells, const CellRun& run, const Moment& moment);
+// The usual case in one step: whole groups of cells, and everything known to all of the warp. False, and
+// nothing done, else.
+bool global_read_at_once(const GlobalCells& cells, const CellRun& run, const Moment& moment);
+bool global_write_at_once(const GlobalCells& cells, const CellRun& run, const Moment& moment);
 
-// These take the cells of a page, and the run with its first cell in it.
-bool global_writes_known(const GlobalCells* cells, const CellRun& run, const Moment& moment);
-bool global_reads_known(const GlobalCells* cells, const CellRun& run, const Moment& moment);
-void put_global_writes(GlobalCells* cells, const CellRun& run, const Moment& moment);
+// These take any run.
+bool global_writes_known(const GlobalCells& cells, const CellRun& run, const Moment& moment);
+bool global_reads_known(const GlobalCells& cells, const CellRun& run, const Moment& moment);
+void put_global_writes(const GlobalCells& cells, const CellRun& run, const Moment& moment);
 // False when cells from `run.first + done` on need a list; those before are done.
-bool put_global_reads(GlobalCells* cells, const CellRun& run, const Moment& moment, std::uint32_t& done);
+bool put_global_reads(const GlobalCells& cells, const CellRun& run, const Moment& moment,
+                      std::uint32_t& done);
 
 }  // namespace gpuforge::sim
