@@ -88,6 +88,8 @@ void BlockState::start(std::uint64_t linear_index, std::uint64_t seed) {
     warp.turn = 0;
     warp.clock = 0;
     warp.fuel = 0;
+    warp.given = 0;
+    warp.starting = true;
     warp.frame_serial = 0;
     warp.fragments.clear();
     warp.others = 0;

@@ -32,6 +32,7 @@ Handlers bind_nothing(const Match&) {
 
 // Time passes; others get their turn.
 const Op* sleep(Warp& warp, const Op* op) {
+  warp.given -= warp.fuel;  // what is left of the turn was not used
   warp.fuel = 0;
   return op + 1;
 }

@@ -24,26 +24,16 @@ class Filler {
         bytes_(bytes),
         width_(static_cast<std::size_t>(bits(type_named(variable.type))) / 8) {}
 
-  // `extents`: the sizes of the array at this depth; a short list leaves zeros.
-  void fill(const ptx::Initializer& initializer, std::size_t depth, std::size_t begin, std::size_t end) {
+  // Braces only group: the values follow each other, and what is left stays zero (as ptxas has it).
+  void fill(const ptx::Initializer& initializer) {
     if (const auto* list = std::get_if<std::vector<ptx::Initializer>>(&initializer.value)) {
-      std::size_t step = width_;
-      for (std::size_t i = depth + 1; i < variable_.extents.size(); ++i)
-        step *= static_cast<std::size_t>(std::max<std::int64_t>(variable_.extents[i], 1));
-      if (depth >= variable_.extents.size()) step = width_;
-      std::size_t at = begin;
-      for (const ptx::Initializer& part : *list) {
-        const bool nested = std::holds_alternative<std::vector<ptx::Initializer>>(part.value);
-        const std::size_t next = at + (nested ? step : width_);
-        if (next > end) refuse("this initialiser has more values than the variable");
-        fill(part, depth + 1, at, next);
-        at = next;
-      }
+      for (const ptx::Initializer& part : *list) fill(part);
       return;
     }
-    if (begin + width_ > bytes_) refuse("this initialiser has more values than the variable");
+    if (width_ > bytes_ - at_) refuse("this initialiser has more values than the variable");
     const std::uint64_t value = value_of(initializer);
-    std::memcpy(to_ + begin, &value, width_);
+    std::memcpy(to_ + at_, &value, width_);
+    at_ += width_;
   }
 
  private:
@@ -78,6 +68,7 @@ class Filler {
   std::byte* const to_;
   const std::size_t bytes_;
   const std::size_t width_;
+  std::size_t at_ = 0;
 };
 
 void place_variables(Program& program) {
@@ -113,7 +104,7 @@ void place_variables(Program& program) {
   // Initialisers may hold addresses of variables further down.
   for (const Pending& one : pending)
     for (const ptx::Initializer& initializer : one.variable->initializer)
-      Filler(program, *one.variable, one.at, one.bytes).fill(initializer, 0, 0, one.bytes);
+      Filler(program, *one.variable, one.at, one.bytes).fill(initializer);
 }
 
 int directive_number(const ptx::Directive& directive, std::size_t index) {

@@ -87,7 +87,10 @@ const RowFinder::Candidates& RowFinder::candidates(const ptx::Instruction& instr
   result.known_mnemonic = !rows.empty();
   for (const OpcodeRow* row : rows) {
     const RowSyntax& syntax = syntax_of(*row);
-    if (!modifiers_fit(syntax, instruction.modifiers)) continue;
+    const bool atomic = instruction.opcode == "atom" || instruction.opcode == "red";
+    if (!modifiers_fit(syntax, instruction.modifiers) &&
+        !(atomic && modifiers_fit_in_any_order(syntax, instruction.modifiers)))
+      continue;
     FoundRow candidate{row, &syntax, {}, make_match(instruction.modifiers)};
     if (row->bind != nullptr) {
       candidate.handlers = row->bind(candidate.match);

@@ -131,10 +131,13 @@ void report_deadlock(Block& block) {
 
 bool refuel(Warp& warp, const Op* op) {
   Launch& launch = *warp.block->launch;
-  const std::int64_t turn = turn_of(launch);
-  const auto used = static_cast<std::uint64_t>(turn - warp.fuel);
-  warp.fuel = turn;
+  const auto used = static_cast<std::uint64_t>(warp.given - warp.fuel);
+  warp.given = warp.fuel = turn_of(launch);
   warp.clock += used;
+  if (warp.starting) {  // not a turn yet
+    warp.starting = false;
+    return true;
+  }
   warp.next = op;
   if (launch.cancel != nullptr && launch.cancel->load(std::memory_order_relaxed)) {
     launch.cancelled = true;
@@ -220,6 +223,13 @@ void lanes_exited(Warp& warp) {
   complete_barriers(*warp.block, warp);
 }
 
+void charge(Warp& warp) {
+  Launch& launch = *warp.block->launch;
+  const auto used = static_cast<std::uint64_t>(std::max<std::int64_t>(warp.given - warp.fuel, 0));
+  launch.steps_left -= std::min(launch.steps_left, used);
+  warp.given = warp.fuel;
+}
+
 void run_warp(Warp& warp) {
   const Launch& launch = *warp.block->launch;
   while (!launch.failed) {
@@ -228,7 +238,7 @@ void run_warp(Warp& warp) {
     if (op == nullptr) op = take_next(warp);
     if (op == nullptr) {
       if (warp.fragments.empty() || join_converging(warp)) {
-        if (warp.fragments.empty()) return;
+        if (warp.fragments.empty()) return charge(warp);
         continue;
       }
       if (waits_for_others(warp) || !force_one(warp)) return;

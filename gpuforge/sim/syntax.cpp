@@ -1,6 +1,8 @@
 #include "gpuforge/sim/syntax.h"
 
+#include <algorithm>
 #include <array>
+#include <functional>
 
 #include "gpuforge/base/error.h"
 
@@ -173,6 +175,22 @@ RowSyntax compile_syntax(std::string_view syntax) {
     rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
   }
   return row;
+}
+
+bool modifiers_fit_in_any_order(const RowSyntax& row, std::span<const std::string_view> modifiers) {
+  std::vector<bool> used(modifiers.size(), false);
+  const std::function<bool(std::size_t)> from = [&](std::size_t group) {
+    if (group == row.modifiers.size()) return std::find(used.begin(), used.end(), false) == used.end();
+    for (std::size_t i = 0; i < modifiers.size(); ++i) {
+      const auto& words = row.modifiers[group].words;
+      if (used[i] || std::find(words.begin(), words.end(), modifiers[i]) == words.end()) continue;
+      used[i] = true;
+      if (from(group + 1)) return true;
+      used[i] = false;
+    }
+    return row.modifiers[group].optional && from(group + 1);
+  };
+  return modifiers.size() <= 16 && from(0);
 }
 
 bool modifiers_fit(const RowSyntax& row, std::span<const std::string_view> modifiers) {

@@ -35,6 +35,15 @@ Mask spread(const Warp& warp, const Op* op, OpClass op_class) {
              marks_of(warp, choice);
     }
   }
+  const std::string_view text = warp.block->launch->image->sites[op->site].text;
+  const bool conjunction = text.starts_with("and.pred");
+  if (conjunction ||
+      text.starts_with("or.pred")) {  // a side that decides alone makes the other one not matter
+    const Mask a = op->operand[1], b = op->operand[2];
+    const Mask decides_a = (conjunction ? ~predicate(warp, a) : predicate(warp, a)) & ~marks_of(warp, a);
+    const Mask decides_b = (conjunction ? ~predicate(warp, b) : predicate(warp, b)) & ~marks_of(warp, b);
+    return (marks_of(warp, a) | marks_of(warp, b)) & ~decides_a & ~decides_b & warp.active;
+  }
   for (int slot = 0; slot < static_cast<int>(op->operand.size()); ++slot)
     if ((op->sources >> slot & 1) != 0 && op->operand[static_cast<std::size_t>(slot)] != kNoOperand)
       marked |= marks_of(warp, op->operand[static_cast<std::size_t>(slot)]);

@@ -47,6 +47,7 @@ struct alignas(64) Warp {
   std::uint32_t index = 0;    // in its block
   std::uint32_t others = 0;   // fragments.size()
   std::int64_t fuel = 0;      // instructions until the scheduler wants to look
+  std::int64_t given = 0;     // what fuel was at the start of the turn
   BlockCount* counts = nullptr;
   SiteCounters* sites = nullptr;
   // warp.active as 0 and -1 per lane; valid in mode masked and inside masked handlers.
@@ -57,6 +58,7 @@ struct alignas(64) Warp {
   const Op* next = nullptr;  // where the current fragment goes on; nullptr: there is none
   bool tracking = false;     // some register holds a value never written: mode is tracked
   bool forced = false;       // the current fragment's Fragment::forced
+  bool starting = false;     // has not run yet
   bool sticky = false;       // the current fragment keeps its turn although others stand before it
   std::uint32_t turn = 0;    // blocks entered in this turn
   Mask existing = 0;         // lanes the block has

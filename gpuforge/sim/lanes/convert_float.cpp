@@ -86,6 +86,10 @@ struct ToFloat32 {
     // A bf16 is moved, NaN and all.
     if constexpr (std::is_same_v<Source, BFloat16Bits> && !Sat)
       return flush32<Ftz>(std::bit_cast<std::uint32_t>(value));
+    // An f64's NaN keeps its sign and the upper bits of its payload (an H200 gives 0x7fc00000 for
+    // 0x7ff8000000000000).
+    if constexpr (sizeof(A) == 8 && !Sat)
+      if (value != value) return std::bit_cast<std::uint32_t>(value) | 0x00400000u;
     return output32<Ftz, Sat>(value);
   }
 };

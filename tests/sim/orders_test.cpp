@@ -1,0 +1,54 @@
+// Results that depend on the order in which blocks and warps run.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <string>
+
+#include "tests/sim/seeded_bug.h"
+
+namespace gpuforge::sim_bugs {
+namespace {
+
+using testing::HasSubstr;
+
+void check_orders(const std::string& kernel, std::size_t words, const Words& expected) {
+  const std::string wrong = kernel + "<true>", right = kernel + "<false>";
+  const auto compiled = compile("orders.cu", text_of("orders.cu"), {wrong, right});
+  Case one{.file = "orders.cu",
+           .kernel = kernel,
+           .geometry = {.grid = {4, 1, 1}, .block = {64, 1, 1}},
+           .out = Words(words),
+           .in = numbered(256),
+           .schedules = 4};
+  const Ran found = run(one, *compiled, wrong, 0);
+  ASSERT_EQ(found.report.findings.size(), 1u) << found.report.findings_text(200);
+  const sim::Finding& finding = found.report.findings.front();
+  EXPECT_EQ(finding.kind, sim::FindingKind::order_dependence);
+  EXPECT_EQ(finding.space, "global");
+  EXPECT_GE(finding.address, found.out_address);
+  EXPECT_LT(finding.address, found.out_address + 4 * words);
+  EXPECT_THAT(finding.message, HasSubstr("of out"));
+  const Ran silent = run(one, *compiled, right, 0);
+  EXPECT_EQ(silent.report.findings_text(200), "");
+  EXPECT_EQ(silent.out, expected);
+  one.schedules = 0;
+  EXPECT_TRUE(run(one, *compiled, wrong, 0).report.clean()) << "one order alone shows nothing";
+}
+
+TEST(SimBugs, PlacesInOrderOfArrival) {
+  Words expected(241);
+  for (std::uint32_t i = 1; i < 241; ++i) expected[i] = 16 + i;
+  check_orders("compact", 241, expected);
+}
+
+TEST(SimBugs, FirstBlockWins) {
+  check_orders("first_wins", 1, {99});
+}
+
+TEST(SimBugs, FloatsAddedInOrderOfArrival) {
+  check_orders("float_sum", 1, {std::bit_cast<std::uint32_t>(256.0f * 257.0f / 2)});
+}
+
+}  // namespace
+}  // namespace gpuforge::sim_bugs

@@ -1,0 +1,218 @@
+#include "tests/sim/seeded_bug.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <numeric>
+#include <regex>
+#include <set>
+#include <span>
+#include <sstream>
+#include <utility>
+
+#include "gpuforge/base/embedded.h"
+#include "gpuforge/base/environment.h"
+#include "gpuforge/base/error.h"
+#include "gpuforge/base/format.h"
+#include "gpuforge/jit/jit.h"
+
+namespace gpuforge {
+std::span<const EmbeddedFile> sim_bug_files();  // made from the .cu files when this is built
+}
+
+namespace gpuforge::sim_bugs {
+namespace {
+
+using sim::Finding;
+using sim::FindingKind;
+
+constexpr auto kAlignment = std::align_val_t{256};  // what a GPU's allocations have
+
+using Lines = std::set<std::pair<std::string, std::uint32_t>>;  // "race@shared", line
+
+struct Marks {
+  Lines expected;
+  Lines possible;  // what follows from the bug under some schedules
+};
+
+Marks marks_of(const std::string& file, const std::string& kernel) {
+  Marks marks;
+  std::istringstream text(text_of(file));
+  std::string line;
+  const std::string mark = "// BUG(" + kernel + "): ";
+  for (std::uint32_t number = 1; std::getline(text, line); ++number) {
+    const std::size_t at = line.find(mark);
+    if (at == std::string::npos) continue;
+    std::istringstream kinds(line.substr(at + mark.size()));
+    for (std::string kind; kinds >> kind;) {
+      const bool certain = kind.back() != '?';
+      if (!certain) kind.pop_back();
+      const bool alone = line.find_first_not_of(' ') == at;  // on a line of its own: the next one is meant
+      (certain ? marks.expected : marks.possible).emplace(kind, alone ? number + 1 : number);
+    }
+  }
+  return marks;
+}
+
+bool inside(const sim::Index3& index, const sim::Index3& extent) {
+  return index.x < extent.x && index.y < extent.y && index.z < extent.z;
+}
+
+void check_finding(const SeededBug& bug, const Finding& finding, const Marks& marks, Lines& seen) {
+  std::string kind(sim::name(finding.kind));
+  if (!finding.space.empty()) kind += "@" + finding.space;
+  const auto expect_line = [&](const sim::Place& place) {
+    EXPECT_TRUE(place.file.ends_with(bug.setup.file)) << "in '" << place.file << "'";
+    EXPECT_TRUE(marks.expected.contains({kind, place.line}) || marks.possible.contains({kind, place.line}))
+        << kind << " is not marked at line " << place.line;
+    EXPECT_GT(place.ptx_line, 0u);
+    EXPECT_NE(place.instruction, "");
+    if (marks.expected.contains({kind, place.line})) seen.emplace(kind, place.line);
+  };
+  expect_line(finding.place);
+  EXPECT_NE(finding.message, "");
+  EXPECT_GE(finding.count, 1u);
+  EXPECT_TRUE(inside(finding.block, bug.setup.geometry.grid));
+  EXPECT_TRUE(inside(finding.thread, bug.setup.geometry.block));
+  if (finding.kind == FindingKind::race) {
+    expect_line(finding.other);
+    EXPECT_TRUE(inside(finding.other_block, bug.setup.geometry.grid));
+    EXPECT_TRUE(inside(finding.other_thread, bug.setup.geometry.block));
+    EXPECT_TRUE(finding.thread != finding.other_thread || finding.block != finding.other_block)
+        << "a thread races with itself";
+  }
+}
+
+// Without any one of its barriers and fences the kernel is wrong, and that is found.
+void check_each_sync_is_needed(const Case& setup, const std::string& text) {
+  static const std::regex sync(
+      R"((__syncthreads|__syncwarp|__threadfence(_block)?)\([a-z]*\);(?! *// spare))");
+  const std::size_t begin = text.find("void " + setup.kernel + "(");
+  const std::size_t end = text.find("\n}\n", begin);
+  using Iterator = std::regex_iterator<std::string::const_iterator>;
+  for (Iterator one(text.begin() + static_cast<std::ptrdiff_t>(begin),
+                    text.begin() + static_cast<std::ptrdiff_t>(end), sync);
+       one != Iterator(); ++one) {
+    const std::size_t at = begin + static_cast<std::size_t>(one->position());
+    std::string without = text;
+    without.replace(at, static_cast<std::size_t>(one->length()), ";");
+    const auto compiled = compile(setup.file, without, {});
+    for (const std::uint64_t seed : kSeeds)
+      EXPECT_FALSE(run(setup, *compiled, setup.kernel, seed).report.clean())
+          << setup.kernel << " without " << one->str() << " of line "
+          << 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n')
+          << ", schedule " << seed;
+  }
+}
+
+}  // namespace
+
+Words numbered(std::size_t count, std::uint32_t first) {
+  Words words(count);
+  std::iota(words.begin(), words.end(), first);
+  return words;
+}
+
+Words filled(std::size_t count, std::uint32_t value) {
+  return Words(count, value);
+}
+
+Buffer::Buffer(sim::Memory& memory, std::size_t bytes, const std::string& label, bool initialized)
+    : memory_(memory), bytes_(bytes), data_(static_cast<std::byte*>(::operator new(bytes, kAlignment))) {
+  memory_.add(address(), bytes, label, initialized);
+}
+
+Buffer::~Buffer() {
+  free();
+  ::operator delete(data_, kAlignment);
+}
+
+void Buffer::free() {
+  if (!freed_) memory_.remove(address());
+  freed_ = true;
+}
+
+std::string text_of(const std::string& file) {
+  for (const EmbeddedFile& one : sim_bug_files())
+    if (one.path.ends_with("/" + file)) return std::string(one.text);
+  throw Error(ErrorCode::invalid_argument, format_text("no file {}", file));
+}
+
+std::shared_ptr<const jit::Compiled> compile(const std::string& file, const std::string& text,
+                                             const std::vector<std::string>& expressions) {
+  jit::JitOptions options;
+  options.search = cuda::search_options(read_environment());
+  jit::KernelSource source{.name = file, .text = text};
+  source.instantiations = expressions;
+  jit::Jit jit(options, nullptr);
+  return jit.compile(source, jit::Arch::parse("compute_90a"));
+}
+
+Ran run(const Case& setup, const jit::Compiled& compiled, const std::string& expression, std::uint64_t seed) {
+  const auto memory = std::make_shared<sim::Memory>();
+  const auto program = sim::load_program(memory, compiled.ptx, setup.file);
+  Buffer out(*memory, setup.out, "out", setup.out_initialized);
+  Buffer in(*memory, setup.in, "in", setup.in_initialized);
+  const std::uint64_t addresses[] = {out.address(), in.address()};
+  if (setup.in_freed) in.free();
+  const void* const arguments[] = {&addresses[0], &addresses[1], &setup.n};
+  sim::Options options;
+  options.schedule_seed = seed;
+  options.step_limit = setup.step_limit;
+  options.schedules = setup.schedules;
+  options.host_threads = 2;  // must not change anything
+  Ran ran;
+  ran.report = sim::launch(*program, compiled.entry(expression).name, setup.geometry, arguments, options);
+  ran.out = out.read<std::uint32_t>();
+  ran.in = in.read<std::uint32_t>();
+  ran.out_address = out.address();
+  ran.in_address = in.address();
+  return ran;
+}
+
+void check(const SeededBug& bug) {
+  const Marks marks = marks_of(bug.setup.file, bug.setup.kernel);
+  ASSERT_FALSE(marks.expected.empty()) << "no line is marked";
+  const std::string wrong_name = bug.setup.kernel + "<true>", right_name = bug.setup.kernel + "<false>";
+  const auto compiled = compile(bug.setup.file, text_of(bug.setup.file), {wrong_name, right_name});
+  Lines seen;
+  for (const std::uint64_t seed : kSeeds) {
+    SCOPED_TRACE(format_text("{} of {}, schedule {}", bug.setup.kernel, bug.setup.file, seed));
+    Case seeded = bug.setup;
+    if (bug.seed) bug.seed(seeded);
+    const Ran wrong = run(seeded, *compiled, wrong_name, seed);
+    EXPECT_FALSE(wrong.report.clean()) << "the bug was not found";
+    for (const Finding& finding : wrong.report.findings) {
+      check_finding(bug, finding, marks, seen);
+      if (bug.each) bug.each(finding, wrong);
+    }
+    if (testing::Test::HasFailure()) {  // the first schedule's findings say enough
+      ADD_FAILURE() << wrong.report.findings_text(200);
+      return;
+    }
+    const Ran right = run(bug.setup, *compiled, right_name, seed);
+    EXPECT_TRUE(right.report.findings.empty()) << "the fixed kernel:\n" << right.report.findings_text(200);
+    EXPECT_EQ(right.out, bug.expected) << "the fixed kernel's result";
+    if (bug.fixed) bug.fixed(right);
+  }
+  EXPECT_EQ(seen, marks.expected) << "a marked line has no finding";
+}
+
+void check_silent(const Case& setup, const Words& expected) {
+  const std::string text = text_of(setup.file);
+  const auto compiled = compile(setup.file, text, {});
+  for (const std::uint64_t seed : kSeeds) {
+    SCOPED_TRACE(format_text("{} of {}, schedule {}", setup.kernel, setup.file, seed));
+    const Ran ran = run(setup, *compiled, setup.kernel, seed);
+    EXPECT_TRUE(ran.report.findings.empty()) << ran.report.findings_text(200);
+    if (!expected.empty()) {
+      EXPECT_EQ(ran.out, expected);
+    }
+    if (testing::Test::HasFailure()) return;
+  }
+  check_each_sync_is_needed(setup, text);
+}
+
+}  // namespace gpuforge::sim_bugs
