@@ -56,7 +56,7 @@ TEST(SimBugs, PlainPolling) {
   check({.setup = one, .expected = {1, 1, 1}, .each = between_blocks(0, 2)});
 }
 
-// NVRTC writes atom.global.cta.add.u32 for it, which the simulator does not take yet.
+// NVRTC writes atom.global.cta.add.u32 for it.
 TEST(SimBugs, AtomicOfBlockScopeAcrossBlocks) {
   check({.setup = of("block_atomic", 2, 32, 1), .expected = {64}, .each = between_blocks(0, 0)});
 }
