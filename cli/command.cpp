@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::string_view kDevices[] = {"cuda:0", "sim", "cpu"};
 constexpr std::string_view kColors[] = {"auto", "always", "never"};
+constexpr std::string_view kCompilers[] = {"auto", "nvrtc", "clang"};
 
 constexpr Option kCommonOptions[] = {
     {.name = "device",
@@ -29,6 +30,11 @@ constexpr Option kCommonOptions[] = {
      .value = "DIR",
      .help = "read gpuforge's own kernels from this source tree",
      .kind = ValueKind::folder},
+    {.name = "compiler",
+     .value = "NAME",
+     .help = "nvrtc, clang (PTX alone, for sim) or auto: NVRTC, else clang",
+     .values = kCompilers,
+     .only_values = true},
     {.name = "help", .short_name = 'h', .help = "this text"},
 };
 

@@ -114,6 +114,31 @@ void check_nvrtc(const ProbeAnswer& answer, int driver_version, Findings& findin
                    driver_version / 1000)});
 }
 
+// clang is a way out, so its absence is only worth a note.
+void check_clang(const Session& session, Findings& findings) {
+  const auto clang = jit::find_clang(session.environment.path.value_or(""));
+  if (!clang) {
+    findings.push_back(
+        {"clang",
+         Status::info,
+         format_text("no clang {} or newer on PATH; where NVRTC is missing it would compile kernels for "
+                     "the simulator",
+                     jit::kOldestClang),
+         {},
+         {}});
+    return;
+  }
+  std::string archs;
+  for (const int number : clang->arch_numbers()) archs += format_text(" {}", number);
+  findings.push_back(
+      {"clang",
+       Status::pass,
+       format_text("clang {}, {}, compiles PTX for compute{}: takes NVRTC's place for the simulator",
+                   clang->version, clang->path.string(), archs),
+       {},
+       {}});
+}
+
 void check_headers(const Session& session, Findings& findings) {
   const auto folders = jit::toolkit_include_dirs(cuda::search_options(session.environment));
   for (const auto& folder : folders)
@@ -203,6 +228,7 @@ Findings check_libraries(Session& session) {
   Findings findings;
   const int driver_version = check_driver(ask_probe(session, "driver"), findings);
   check_nvrtc(ask_probe(session, "nvrtc"), driver_version, findings);
+  check_clang(session, findings);
   check_headers(session, findings);
   check_cublas_lt(ask_probe(session, "cublas_lt"), findings);
   check_simulator(findings);

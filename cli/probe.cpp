@@ -2,11 +2,11 @@
 
 #include <set>
 
-#include "cli/child_process.h"
 #include "cli/device_json.h"
 #include "cli/report.h"
 #include "cli/self_test.h"
 #include "cli/verbs.h"
+#include "gpuforge/base/child_process.h"
 #include "gpuforge/base/error.h"
 #include "gpuforge/base/file.h"
 #include "gpuforge/cuda/cublas_lt.h"
@@ -132,6 +132,9 @@ ProbeAnswer ask_probe(Session& session, std::string_view question) {
   if (session.settings.cache_dir) arguments.push_back("--cache-dir=" + session.settings.cache_dir->string());
   if (session.settings.kernel_dir)
     arguments.push_back("--kernel-dir=" + session.settings.kernel_dir->string());
+  constexpr std::string_view kCompilers[] = {"auto", "nvrtc", "clang"};
+  arguments.push_back(
+      format_text("--compiler={}", kCompilers[static_cast<std::size_t>(session.settings.compiler)]));
   arguments.push_back(format_text("--cache-limit={}", session.settings.cache_limit_bytes));
   const Progress progress(session.messages, format_text("asking about {}", question));
   const ChildResult child = run_child(executable_path(), arguments, kProbeLimit);

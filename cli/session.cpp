@@ -20,6 +20,7 @@ jit::JitOptions jit_options(const Session& session) {
   options.cache_dir = session.settings.cache_dir;
   options.cache_limit_bytes = session.settings.cache_limit_bytes;
   options.kernel_dir = session.settings.kernel_dir;
+  options.compiler = session.settings.compiler;
   return options;
 }
 

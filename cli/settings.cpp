@@ -52,6 +52,17 @@ void apply_cache_limit(Settings& settings, const Given& given) {
 void apply_kernel_dir(Settings& settings, const Given& given) {
   settings.kernel_dir = path_of(given, "kernel-dir");
 }
+void apply_compiler(Settings& settings, const Given& given) {
+  if (given.value == "auto") {
+    settings.compiler = jit::CompilerChoice::automatic;
+  } else if (given.value == "nvrtc") {
+    settings.compiler = jit::CompilerChoice::nvrtc;
+  } else if (given.value == "clang") {
+    settings.compiler = jit::CompilerChoice::clang;
+  } else {
+    reject(given, "compiler", "auto, nvrtc or clang");
+  }
+}
 void apply_strict(Settings& settings, const Given& given) {
   constexpr std::array<std::string_view, 4> kYes = {"1", "true", "yes", "on"};
   constexpr std::array<std::string_view, 4> kNo = {"0", "false", "no", "off"};
@@ -82,6 +93,7 @@ constexpr std::array kKeys = {
     SettingKey{"cache-dir", &Environment::cache_dir, "GPUFORGE_CACHE_DIR", apply_cache_dir},
     SettingKey{"cache-limit", nullptr, "", apply_cache_limit},
     SettingKey{"kernel-dir", nullptr, "", apply_kernel_dir},
+    SettingKey{"compiler", nullptr, "", apply_compiler},
     SettingKey{"strict", &Environment::strict, "GPUFORGE_STRICT", apply_strict},
     SettingKey{"color", &Environment::no_color, "NO_COLOR", apply_color},
     SettingKey{"log", &Environment::log, "GPUFORGE_LOG", apply_log},
@@ -142,6 +154,7 @@ std::string default_text(std::string_view key, const Settings& settings) {
   if (key == "cache-dir") return settings.cache_dir ? settings.cache_dir->string() : "none (HOME is not set)";
   if (key == "cache-limit") return show_bytes(settings.cache_limit_bytes);
   if (key == "kernel-dir") return "built in";
+  if (key == "compiler") return "auto";
   if (key == "strict") return "false";
   if (key == "color") return "auto";
   return std::string(name(settings.log));

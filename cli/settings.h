@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "gpuforge/base/environment.h"
 #include "gpuforge/base/log.h"
+#include "gpuforge/jit/jit.h"
 
 namespace gpuforge::cli {
 
@@ -27,6 +28,7 @@ struct Settings {
   std::optional<std::filesystem::path> cache_dir;
   std::uint64_t cache_limit_bytes = std::uint64_t{1} << 30;
   std::optional<std::filesystem::path> kernel_dir;
+  jit::CompilerChoice compiler = jit::CompilerChoice::automatic;
   bool strict = false;
   ColorChoice color = ColorChoice::automatic;
   LogLevel log = LogLevel::warning;

@@ -59,7 +59,7 @@ TEST_F(SettingsTest, DefaultsStandWhenNobodySays) {
   EXPECT_FALSE(settings.strict);
   EXPECT_EQ(settings.color, ColorChoice::automatic);
   EXPECT_EQ(settings.log, LogLevel::warning);
-  EXPECT_EQ(settings.origins.size(), 7u);
+  EXPECT_EQ(settings.origins.size(), 8u);
   for (const auto& origin : settings.origins) EXPECT_EQ(origin.source, "default") << origin.key;
 }
 
@@ -81,14 +81,25 @@ TEST_F(SettingsTest, FlagBeatsEnvironmentBeatsProjectBeatsUser) {
 TEST_F(SettingsTest, ReadsEveryKey) {
   project_file(
       "device: cuda:0\ncache-dir: kernels\ncache-limit: 512MiB\nkernel-dir: ~/tree\nstrict: true\n"
+      "compiler: clang\n"
       "color: never\nlog: debug\n");
   const Settings settings = resolve();
   EXPECT_EQ(settings.cache_dir, project_ / "kernels");  // relative to the file
   EXPECT_EQ(settings.cache_limit_bytes, std::uint64_t{512} << 20);
   EXPECT_EQ(settings.kernel_dir, root_ / "home/tree");
+  EXPECT_EQ(settings.compiler, jit::CompilerChoice::clang);
   EXPECT_TRUE(settings.strict);
   EXPECT_EQ(settings.color, ColorChoice::never);
   EXPECT_EQ(settings.log, LogLevel::debug);
+}
+
+TEST_F(SettingsTest, CompilerIsOneOfThree) {
+  EXPECT_EQ(resolve().compiler, jit::CompilerChoice::automatic);
+  invocation_.add("compiler", "nvrtc");
+  EXPECT_EQ(resolve().compiler, jit::CompilerChoice::nvrtc);
+  invocation_.add("compiler", "gcc");
+  EXPECT_THAT(complaint(ErrorCode::invalid_argument),
+              HasSubstr("compiler is auto, nvrtc or clang, but 'gcc'"));
 }
 
 TEST_F(SettingsTest, FlagsAndVariables) {

@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 
+#include "gpuforge/array/array.h"
 #include "gpuforge/base/environment.h"
 #include "gpuforge/device/cpu_device.h"
+#include "gpuforge/device/sim_device.h"
 
 namespace gpuforge {
 namespace {
@@ -56,6 +59,73 @@ TEST(ArrayKernels, ParametersAreWhatTheLaunchesPass) {
     for (const jit::Parameter& parameter : compiled->entry(expression).parameters)
       found.push_back(parameter.bytes);
     EXPECT_EQ(found, bytes) << expression;
+  }
+}
+
+// The second front end compiles every kernel too, for every chip it knows.
+TEST(ArrayKernels, ClangCompilesAllOfThem) {
+  jit::JitOptions options = jit_options(read_environment());
+  options.cache_dir.reset();
+  options.compiler = jit::CompilerChoice::clang;
+  const auto context = Context::make(device::make_cpu_device(), {.jit = options});
+  jit::Jit& jit = context->jit();
+  jit::KernelSource source = array_kernel_source(jit, "");
+  source.instantiations = all_expressions();
+  for (const char* arch : {"compute_80", "compute_90"}) {
+    try {
+      const auto compiled = jit.compile(source, jit::Arch::parse(arch));
+      EXPECT_EQ(compiled->log, "");
+      for (const std::string& expression : source.instantiations)
+        EXPECT_EQ(compiled->entry(expression).expression, expression);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unavailable) throw;
+      GTEST_SKIP() << "no clang here: " << error.what();
+    }
+  }
+}
+
+std::vector<std::byte> bytes_of(const Array& array, device::Stream& stream) {
+  std::vector<std::byte> bytes(array.bytes());
+  array.to_host(bytes, stream);
+  return bytes;
+}
+
+// Bytes of every conversion of awkward values, on the simulator, through the compiler chosen.
+std::vector<std::vector<std::byte>> conversions_on_sim(jit::CompilerChoice compiler) {
+  ContextOptions options;
+  options.jit = jit_options(read_environment());
+  options.jit.cache_dir.reset();
+  options.jit.compiler = compiler;
+  const auto context = Context::make(device::make_sim_device(), std::move(options));
+  const auto stream = context->make_stream();
+  const std::vector<double> values = {0.0,   -0.0,     1.0,       -1.5,         3.25, 100.7,       -300.0,
+                                      1e-3,  1e-8,     448.0,     57344.0,      7e4,  -1e10,       3e38,
+                                      1e300, HUGE_VAL, -HUGE_VAL, std::nan(""), 0.1,  2147483647.5};
+  const auto count = static_cast<std::int64_t>(values.size());
+  const Array doubles = from_vector<double>(context, std::span<const double>(values), {count}, *stream);
+  std::vector<std::vector<std::byte>> results;
+  for (const DType dtype : kAllDTypes) {
+    results.push_back(bytes_of(arange(context, -3.0, 40.0, 0.7, dtype, *stream), *stream));
+    results.push_back(bytes_of(full(context, {3, 5}, 2.0, dtype, *stream), *stream));
+  }
+  for (const DType from : {DType::f64, DType::f8e4m3, DType::i64}) {
+    const Array source = doubles.astype(from, *stream);
+    for (const DType to : kAllDTypes) {
+      results.push_back(bytes_of(source.astype(to, *stream), *stream));
+      if (from == DType::f64)
+        results.push_back(bytes_of(source.reshape({4, 5}).transpose().astype(to, *stream), *stream));
+    }
+  }
+  return results;
+}
+
+TEST(ArrayKernels, BothFrontEndsGiveTheSameBytesOnTheSimulator) {
+  try {
+    const auto with_clang = conversions_on_sim(jit::CompilerChoice::clang);
+    EXPECT_EQ(with_clang, conversions_on_sim(jit::CompilerChoice::nvrtc));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unavailable) throw;
+    GTEST_SKIP() << "one of the compilers is missing: " << error.what();
   }
 }
 

@@ -65,6 +65,7 @@ jit::JitOptions jit_options(const Environment& environment) {
   jit::JitOptions options;
   options.search = cuda::search_options(environment);
   options.cache_dir = cache_dir(environment);
+  options.program_path = environment.path;
   return options;
 }
 

@@ -66,6 +66,12 @@ std::optional<Diagnostic> parse_head(std::string_view line) {
   return diagnostic;
 }
 
+// What clang adds before and after a message: who included the file, and notes about it.
+bool is_aside(std::string_view line) {
+  return line.starts_with("In file included from ") || contains(line, "): note: ") ||
+         line.starts_with("note: ");
+}
+
 // Long generated lines: only the part around the caret.
 void crop(std::vector<std::string>& excerpt) {
   for (std::size_t i = 0; i + 1 < excerpt.size(); ++i) {
@@ -105,22 +111,35 @@ std::string plain_words(const Diagnostic& diagnostic) {
 }
 
 std::string missing_header(const Diagnostic& diagnostic) {
+  // clang: 'name' file not found
+  if (diagnostic.text.ends_with("' file not found"))
+    return std::string(quoted(std::string_view(diagnostic.text)));
   if (!contains(diagnostic.text, "open source file \"")) return {};
   const std::size_t begin = diagnostic.text.find('"') + 1;
   return diagnostic.text.substr(begin, diagnostic.text.find('"', begin) - begin);
 }
 
-std::string describe_first(const TranslationUnit& unit, const Diagnostic& first) {
+std::string describe_first(const TranslationUnit& unit, const Diagnostic& first, bool by_clang) {
   if (const std::string header = missing_header(first); !header.empty()) {
     std::string folders;
     for (const std::string& folder : unit.searched) folders += (folders.empty() ? "" : ", ") + folder;
-    return format_text("{}: error: header \"{}\" not found: {} (searched: {})", place(first.file, first.line),
-                       header, missing_header_advice(header), folders.empty() ? "no folders" : folders);
+    const std::string_view but =
+        by_clang ? "; clang is given no header of the toolkit, so use NVRTC then" : "";
+    return format_text("{}: error: header \"{}\" not found: {}{} (searched: {})",
+                       place(first.file, first.line), header, missing_header_advice(header), but,
+                       folders.empty() ? "no folders" : folders);
   }
   std::string where = place(first.file, first.line);
   std::string text = plain_words(first);
   // NVRTC keeps instantiations in a file of its own.
   constexpr std::string_view kPragma = "#pragma nv_mangled_name ";
+  // For clang we put them into one, an instantiation a line.
+  if (first.file == kClangInstantiations) {
+    const auto index = static_cast<std::size_t>(first.line) - 1;
+    const auto& list = unit.source.instantiations;
+    return format_text("{}: error: instantiation '{}': {}", unit.source.name,
+                       index < list.size() ? list[index] : std::string("?"), text);
+  }
   if (first.file == "__nv_name_map") {
     where = unit.source.name;
     for (const std::string& line : first.excerpt) {
@@ -197,7 +216,7 @@ std::vector<Diagnostic> parse_diagnostics(std::string_view log) {
     } else if (auto head = parse_head(line)) {
       found.push_back(std::move(*head));
       inside = true;
-    } else if (line.empty()) {
+    } else if (line.empty() || is_aside(line)) {
       inside = false;
     } else if (inside && found.back().excerpt.size() < kMaxExcerptLines) {
       found.back().excerpt.emplace_back(line);
@@ -264,7 +283,7 @@ int source_line_of_ptx_line(std::string_view ptx, int ptx_line) {
   return result;
 }
 
-Error compile_failure(const TranslationUnit& unit, const Arch& arch, std::string_view compiler_version,
+Error compile_failure(const TranslationUnit& unit, const Arch& arch, std::string_view compiler,
                       std::string_view log, int ptx_source_line) {
   const auto fail = [&](std::string message) {
     return Error(ErrorCode::compile, std::move(message), std::string(log));
@@ -272,7 +291,7 @@ Error compile_failure(const TranslationUnit& unit, const Arch& arch, std::string
   auto diagnostics = parse_diagnostics(log);
   std::erase_if(diagnostics, [](const Diagnostic& diagnostic) { return !diagnostic.is_error; });
   if (!diagnostics.empty()) {
-    std::string message = describe_first(unit, diagnostics.front());
+    std::string message = describe_first(unit, diagnostics.front(), compiler.starts_with("clang"));
     const std::size_t more = diagnostics.size() - 1;
     if (more > 0) message += format_text("\n(and {} more error{})", more, more == 1 ? "" : "s");
     return fail(std::move(message));
@@ -286,9 +305,8 @@ Error compile_failure(const TranslationUnit& unit, const Arch& arch, std::string
   if (const std::string refusal = shared_memory_refusal(log); !refusal.empty()) {
     return fail(format_text("{}: error: {} (ptxas, for {})", unit.source.name, refusal, arch.name()));
   }
-  return fail(
-      format_text("{}: NVRTC {} failed to compile it for {} and does not say why; its log is the detail",
-                  unit.source.name, compiler_version, arch.name()));
+  return fail(format_text("{}: {} failed to compile it for {} and does not say why; its log is the detail",
+                          unit.source.name, compiler, arch.name()));
 }
 
 }  // namespace gpuforge::jit

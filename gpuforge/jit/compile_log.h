@@ -1,4 +1,5 @@
-// Reads what NVRTC and ptxas write, and turns a failure into an Error people can act on. Not installed.
+// Reads what NVRTC, ptxas and clang write, and turns a failure into an Error people can act on. Not
+// installed.
 #pragma once
 
 #include <string>
@@ -10,6 +11,9 @@
 #include "gpuforge/jit/translation_unit.h"
 
 namespace gpuforge::jit {
+
+// What the list of instantiations is called in the text that clang compiles.
+inline constexpr std::string_view kClangInstantiations = "gpuforge_instantiations";
 
 std::vector<std::string_view> lines_of(std::string_view text);
 // The text between the first two single quotes; empty when there are none.
@@ -42,9 +46,9 @@ int source_line_of_ptx_line(std::string_view ptx, int ptx_line);
 // Who ships a header that was not found, or what takes its place in device code.
 std::string missing_header_advice(std::string_view header);
 
-// The Error for a failed compile; `log` calls the source by its own name. `ptx_source_line`: where a ptxas
-// error lies in the source, or 0.
-Error compile_failure(const TranslationUnit& unit, const Arch& arch, std::string_view compiler_version,
+// The Error for a failed compile; `compiler` is "NVRTC 13.0.88", `log` calls the source by its own name.
+// `ptx_source_line`: where a ptxas error lies in the source, or 0.
+Error compile_failure(const TranslationUnit& unit, const Arch& arch, std::string_view compiler,
                       std::string_view log, int ptx_source_line);
 
 }  // namespace gpuforge::jit

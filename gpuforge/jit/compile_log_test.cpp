@@ -23,7 +23,7 @@ TranslationUnit unit_of(std::string name, std::string text = {}) {
 
 std::string failure(std::string_view log, const TranslationUnit& unit = unit_of("saxpy.cu"),
                     int ptx_line = 0) {
-  const Error error = compile_failure(unit, {9, 0, 'a', false}, "13.0.88", log, ptx_line);
+  const Error error = compile_failure(unit, {9, 0, 'a', false}, "NVRTC 13.0.88", log, ptx_line);
   EXPECT_EQ(error.code(), ErrorCode::compile);
   EXPECT_EQ(error.detail(), log);
   return error.message();

@@ -255,7 +255,7 @@ Compiled Compiler::compile(const TranslationUnit& unit, const Arch& arch) {
   const cuda::Nvrtc& library = nvrtc();
   Output output = run_nvrtc(library, unit, arch);
   if (output.result == NvrtcResult::compilation) {
-    throw compile_failure(unit, arch, version(), output.log,
+    throw compile_failure(unit, arch, "NVRTC " + version(), output.log,
                           locate_ptxas_error(library, unit, arch, output.log));
   }
   if (output.result != NvrtcResult::success)

@@ -114,7 +114,10 @@ struct Jit::Memory {
 Jit::Jit(JitOptions options, std::shared_ptr<Log> log)
     : search_(options.search),
       own_headers_{embedded_kernels(), options.kernel_dir, {}},
+      choice_(options.compiler),
       compiler_(options.search, options.cache_dir),
+      clang_(options.program_path,
+             options.cache_dir ? std::optional(*options.cache_dir / "kernels") : std::nullopt),
       log_(log ? std::move(log) : std::make_shared<Log>()),
       memory_(std::make_unique<Memory>()) {
   if (options.cache_dir) disk_cache_.emplace(*options.cache_dir / "kernels", options.cache_limit_bytes, log_);
@@ -145,8 +148,39 @@ KernelSource Jit::embedded_source(std::string_view path) const {
   return source;
 }
 
+bool Jit::choose_clang() {
+  if (choice_ != CompilerChoice::automatic) return choice_ == CompilerChoice::clang;
+  try {
+    compiler_.supported_archs();
+    return false;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unavailable) throw;
+    if (!clang_.program()) {
+      throw Error(ErrorCode::unavailable,
+                  format_text("{}; clang {} or newer would do for the simulator, and is not on PATH either",
+                              error.message(), kOldestClang),
+                  error.detail());
+    }
+  }
+  log_->warning(
+      "NVRTC is not available, so {} compiles kernels, to PTX alone; install NVRTC (the PyPI wheel "
+      "nvidia-cuda-nvrtc) for machine code, or choose clang to be silent about it",
+      clang_.version());
+  return true;
+}
+
+bool Jit::compiles_with_clang() {
+  const std::lock_guard guard(choosing_);
+  if (!with_clang_) with_clang_ = choose_clang();
+  return *with_clang_;
+}
+
+std::string Jit::compiler_version() {
+  return compiles_with_clang() ? clang_.version() : compiler_.version();
+}
+
 Compiled Jit::compile_now(const TranslationUnit& unit, const Arch& arch) {
-  Compiled compiled = compiler_.compile(unit, arch);
+  Compiled compiled = compiles_with_clang() ? clang_.compile(unit, arch) : compiler_.compile(unit, arch);
   memory_->compiles.fetch_add(1, std::memory_order_relaxed);
   const LogLevel level = compiled.compile_ms >= kReportedCompileMs ? LogLevel::info : LogLevel::debug;
   if (log_->enabled(level)) {
@@ -156,15 +190,28 @@ Compiled Jit::compile_now(const TranslationUnit& unit, const Arch& arch) {
   return compiled;
 }
 
-Compiled Jit::find_or_compile(const KernelSource& source, const Arch& arch) {
+// `paths` becomes where its headers were looked for.
+TranslationUnit Jit::resolve_unit(const KernelSource& source, const HeaderPaths*& paths) {
+  if (compiles_with_clang()) {
+    paths = &own_headers_;  // the toolkit's are written for NVIDIA's compilers
+    return resolve(with_clang_prelude(source), *paths);
+  }
   // Most kernels need no header of the toolkit: it is searched only when something is missing without it.
   const bool plain = source.include_dirs.empty() && source.options.empty();
-  const HeaderPaths* paths = plain ? &own_headers_ : &headers();
+  paths = plain ? &own_headers_ : &headers();
   TranslationUnit unit = resolve(source, *paths);
   if (plain && (!unit.missing.empty() || unit.computed_include)) {
     paths = &headers();
     unit = resolve(source, *paths);
   }
+  return unit;
+}
+
+Compiled Jit::find_or_compile(const KernelSource& source, const Arch& arch) {
+  // Machine code has no second way: what is said is that NVRTC is missing.
+  if (choice_ == CompilerChoice::automatic && !arch.is_virtual) compiler_.supported_archs();
+  const HeaderPaths* paths = nullptr;
+  const TranslationUnit unit = resolve_unit(source, paths);
   if (!disk_cache_ || unit.computed_include) {
     if (disk_cache_) {
       log_->debug(
@@ -173,7 +220,7 @@ Compiled Jit::find_or_compile(const KernelSource& source, const Arch& arch) {
     }
     return compile_now(unit, arch);
   }
-  const std::string version = compiler_.version();
+  const std::string version = compiler_version();
   Hash128 key = cache_key(unit, arch, version);
   const auto find = [&]() -> std::optional<Compiled> {
     std::optional<Compiled> found = disk_cache_->find(key, source.name);
@@ -212,9 +259,13 @@ std::shared_ptr<const Compiled> Jit::compile(const KernelSource& source, const A
 
 Arch Jit::arch_for(const device::DeviceFacts& facts) {
   Arch arch = native_arch(facts);
-  const std::vector<int> known = compiler_.supported_archs();
+  const bool with_clang = compiles_with_clang();
+  if (with_clang) arch.is_virtual = true;
+  const std::vector<int> known = with_clang ? clang_.supported_archs() : compiler_.supported_archs();
   if (std::binary_search(known.begin(), known.end(), arch.number())) {
-    if (cuda_number(compiler_.version()) < 12000) arch.suffix = 0;  // 'a' is newer than that
+    // 'a' is newer than some compilers.
+    const bool too_new = with_clang ? !clang_.knows(arch) : cuda_number(compiler_.version()) < 12000;
+    if (too_new) arch.suffix = 0;
     return arch;
   }
   const auto above = std::upper_bound(known.begin(), known.end(), arch.number());
@@ -223,10 +274,11 @@ Arch Jit::arch_for(const device::DeviceFacts& facts) {
   const Arch fallback{newest / 10, newest % 10, 0, true};
   if (!memory_->warned_about_arch.exchange(true)) {
     log_->warning(
-        "NVRTC {} does not know {} of {}: kernels are compiled to PTX for {}, without what is special to "
-        "that "
-        "chip; install a newer NVRTC",
-        compiler_.version(), arch.name(), facts.name, fallback.name());
+        "{} does not know {} of {}: kernels are compiled to PTX for {}, without what is special to that "
+        "chip; "
+        "install a newer one",
+        with_clang ? clang_.version() : "NVRTC " + compiler_.version(), arch.name(), facts.name,
+        fallback.name());
   }
   return fallback;
 }

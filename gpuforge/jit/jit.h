@@ -1,6 +1,6 @@
 // Room jit: from source text to something launchable, in stages that are values:
-//   KernelSource -> TranslationUnit (headers found) -> key -> Compiled (memory, disk, or NVRTC) -> Kernel
-//   (loaded).
+//   KernelSource -> TranslationUnit (headers found) -> key -> Compiled (memory, disk, or a compiler) ->
+//   Kernel (loaded). The compiler is NVRTC, or clang where only PTX is needed.
 // Jit holds the caches and runs the stages. Compiling sees no data and never launches.
 // Not here: what the kernels compute (ops/, array/), arrays as arguments (array/).
 #pragma once
@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "gpuforge/base/log.h"
+#include "gpuforge/jit/clang_compiler.h"
 #include "gpuforge/jit/compiler.h"
 #include "gpuforge/jit/disk_cache.h"
 #include "gpuforge/jit/kernel.h"
@@ -19,11 +20,16 @@
 
 namespace gpuforge::jit {
 
+// Who compiles .cu text. automatic: NVRTC, and where there is none clang, with one warning in the log.
+enum class CompilerChoice { automatic, nvrtc, clang };
+
 struct JitOptions {
   cuda::SearchOptions search;
   std::optional<std::filesystem::path> cache_dir;  // holds kernels/ and nvrtc.json; nothing: no disk cache
   std::uintmax_t cache_limit_bytes = std::uintmax_t{1} << 30;
   std::optional<std::filesystem::path> kernel_dir;  // read our kernels and headers from this tree
+  CompilerChoice compiler = CompilerChoice::automatic;
+  std::optional<std::string> program_path;  // PATH, to find clang
 };
 
 // A source whose fingerprint was taken once. Hot paths keep one, so that finding their kernel hashes no text.
@@ -46,7 +52,7 @@ class Jit {
 
   std::shared_ptr<const Compiled> compile(const KernelSource& source, const Arch& arch);
   // Compiled for the device's own arch and loaded; `entry` by name or expression, or empty when there is only
-  // one. An arch newer than NVRTC knows: PTX of the newest it has, with one warning in the log.
+  // one. An arch newer than the compiler knows: PTX of the newest it has, with one warning in the log.
   std::shared_ptr<const Kernel> kernel(const KernelSource& source, std::string_view entry,
                                        device::Device& device);
   std::shared_ptr<const Kernel> kernel(const SourceHandle& source, std::string_view entry,
@@ -62,6 +68,8 @@ class Jit {
   // first need.
   const HeaderPaths& headers() const;
   Compiler& compiler() { return compiler_; }
+  // Chosen at the first need. unavailable Error when there is no compiler at all.
+  bool compiles_with_clang();
   DiskCache* disk_cache() { return disk_cache_ ? &*disk_cache_ : nullptr; }
   struct Counters {
     std::uint64_t memory_hits = 0;
@@ -78,12 +86,19 @@ class Jit {
                                              std::string_view entry, device::Device& device);
   Compiled find_or_compile(const KernelSource& source, const Arch& arch);
   Compiled compile_now(const TranslationUnit& unit, const Arch& arch);
+  TranslationUnit resolve_unit(const KernelSource& source, const HeaderPaths*& paths);
+  bool choose_clang();
+  std::string compiler_version();
   Arch arch_for(const device::DeviceFacts& facts);
   cuda::SearchOptions search_;
   HeaderPaths own_headers_;  // without the toolkit's
   mutable std::once_flag toolkit_searched_;
   mutable HeaderPaths headers_;
+  CompilerChoice choice_;
+  std::mutex choosing_;
+  std::optional<bool> with_clang_;  // once chosen
   Compiler compiler_;
+  ClangCompiler clang_;
   std::optional<DiskCache> disk_cache_;
   std::shared_ptr<Log> log_;
   std::unique_ptr<Memory> memory_;

@@ -236,7 +236,7 @@ class RunMistakes(CliTest):
         self.run_error(*good, code=3, env=none)
 
     def test_no_device_at_all(self):
-        nothing = {"GPUFORGE_LIBRARY_PATH": "none"}
+        nothing = {"GPUFORGE_LIBRARY_PATH": "none", "PATH": "/nonexistent"}
         self.assertIn("CUDA driver not detected", self.run_error("--device", "cuda", code=3, env=nothing))
         # The simulator is there, but nothing to compile with.
         self.assertIn("NVRTC JIT compiler not available", self.run_error("--device", "sim", code=3, env=nothing))

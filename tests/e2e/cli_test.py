@@ -287,7 +287,7 @@ class Doctor(CliTest):
         self.run_cli("doctor", code=3, env={**nothing, "GPUFORGE_STRICT": "1"})
 
     def test_the_alias(self):
-        nothing = {"GPUFORGE_LIBRARY_PATH": "none"}
+        nothing = {"GPUFORGE_LIBRARY_PATH": "none", "PATH": "/nonexistent"}
         self.assertEqual(self.run_cli("env-check", env=nothing).stdout, self.run_cli("doctor", env=nothing).stdout)
 
     def test_the_tiled_transpose_goes_as_far_as_this_machine_can(self):

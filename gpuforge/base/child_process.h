@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuforge::cli {
+namespace gpuforge {
 
 struct ChildResult {
   enum class End { exited, crashed, timed_out, not_started };
@@ -25,4 +25,4 @@ std::string describe(const ChildResult& result, std::chrono::milliseconds limit)
 ChildResult run_child(const std::filesystem::path& program, const std::vector<std::string>& arguments,
                       std::chrono::milliseconds limit);
 
-}  // namespace gpuforge::cli
+}  // namespace gpuforge

@@ -1,4 +1,4 @@
-#include "cli/child_process.h"
+#include "gpuforge/base/child_process.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 
 #include "gpuforge/base/format.h"
 
-namespace gpuforge::cli {
+namespace gpuforge {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -135,4 +135,4 @@ ChildResult run_child(const std::filesystem::path& program, const std::vector<st
   return result;
 }
 
-}  // namespace gpuforge::cli
+}  // namespace gpuforge

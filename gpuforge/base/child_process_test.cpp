@@ -1,10 +1,10 @@
-#include "cli/child_process.h"
+#include "gpuforge/base/child_process.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
-namespace gpuforge::cli {
+namespace gpuforge {
 namespace {
 
 using std::chrono::milliseconds;
@@ -58,4 +58,4 @@ TEST(ChildProcess, AProgramThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace gpuforge::cli
+}  // namespace gpuforge

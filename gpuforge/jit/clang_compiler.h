@@ -1,0 +1,48 @@
+// clang as a function, the second front end: a translation unit and a virtual arch in, a Compiled out. It
+// reads no header of the CUDA toolkit: what NVRTC has built in comes from a prelude of ours,
+// gpuforge/kernels/clang. There is no ptxas in it, so only PTX comes out.
+#pragma once
+
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpuforge/jit/clang_program.h"
+#include "gpuforge/jit/compiled.h"
+#include "gpuforge/jit/translation_unit.h"
+
+namespace gpuforge::jit {
+
+// What a unit for clang is resolved from: the source with our prelude before its first line, so that the key
+// covers it.
+KernelSource with_clang_prelude(KernelSource source);
+
+// Thread-safe; compiles run at the same time, each in a child process.
+class ClangCompiler {
+ public:
+  // Looks for nothing yet. `search_path`: PATH. Sources are written below `temporary_dir` for the time of a
+  // compile; nothing: the system's own folder for that.
+  ClangCompiler(std::optional<std::string> search_path, std::optional<std::filesystem::path> temporary_dir);
+
+  // Nothing when there is none; looks once.
+  const std::optional<ClangProgram>& program();
+  // "clang 19.1.7". unavailable Error, with what to install, when there is none.
+  std::string version();
+  std::vector<int> supported_archs();
+  bool knows(const Arch& arch);
+  // Errors as Compiler's. Machine code: unsupported. An option of NVRTC that has no twin here:
+  // invalid_argument.
+  Compiled compile(const TranslationUnit& unit, const Arch& arch);
+
+ private:
+  const ClangProgram& need();
+  std::optional<std::string> search_path_;
+  std::optional<std::filesystem::path> temporary_dir_;
+  std::mutex mutex_;
+  bool searched_ = false;
+  std::optional<ClangProgram> program_;
+};
+
+}  // namespace gpuforge::jit

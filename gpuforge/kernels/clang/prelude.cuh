@@ -1,0 +1,185 @@
+// What NVRTC has built in, for clang: read before the first line of a kernel file when clang compiles it.
+// Nothing here is needed or read by NVRTC.
+//   prelude      attributes, threadIdx and its relatives, barriers, fences, clocks, printf, assert
+//   vectors      float4 and its relatives, dim3
+//   integers     __clz, __byte_perm, __dp4a, ...       floats    __fmaf_rn, __float2int_rz, __expf, ...
+//   warp         shuffles, votes, matches, reductions  atomics   atomicAdd and its relatives
+//   math         sqrtf, expf, sin, pow, ...            elementary   what those are computed by
+// Functions carry no line information, so that an instruction belongs to the line that called for it.
+#pragma once
+
+#define __CUDACC_RTC__ 1
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __host__ __attribute__((host))
+#define __shared__ __attribute__((shared))
+#define __constant__ __attribute__((constant))
+#define __managed__ __attribute__((managed))
+#define __grid_constant__
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#define __forceinline__ __inline__ __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
+#define __inline_hint__
+#define __restrict__ __restrict
+// CUDA's compilers take alignas behind __shared__ too, where C++ has it first: as an attribute it may stand
+// anywhere. Its argument is a number or a type.
+namespace gpuforge_clang {
+template <unsigned long kBytes>
+constexpr unsigned long alignment() {
+  return kBytes;
+}
+template <typename T>
+constexpr unsigned long alignment() {
+  return alignof(T);
+}
+}  // namespace gpuforge_clang
+#define alignas(...) __attribute__((aligned(gpuforge_clang::alignment<__VA_ARGS__>())))
+#define __align__(n) __attribute__((aligned(n)))
+#define __builtin_align__(n) __attribute__((aligned(n)))
+
+typedef decltype(sizeof(0)) size_t;
+typedef decltype(static_cast<char*>(nullptr) - static_cast<char*>(nullptr)) ptrdiff_t;
+typedef decltype(nullptr) nullptr_t;
+typedef long long clock_t;
+namespace std {
+using ::nullptr_t;
+using ::ptrdiff_t;
+using ::size_t;
+}  // namespace std
+
+#define NULL 0
+#define CUDART_INF_F __builtin_inff()
+#define CUDART_NAN_F __builtin_nanf("")
+#define INFINITY __builtin_inff()
+#define NAN __builtin_nanf("")
+
+// nodebug: an instruction of an inlined function belongs to the line of the call.
+#define GPUFORGE_INTRINSIC __attribute__((device, always_inline, nodebug)) inline
+#define GPUFORGE_CORE __attribute__((device, nodebug)) inline
+
+#include "gpuforge/kernels/clang/vectors.cuh"
+
+// threadIdx.x reads %tid.x: members are properties, so no object exists.
+#define GPUFORGE_PLACE(type, register, vector)                                                   \
+  struct type {                                                                                  \
+    __declspec(property(get = get_x)) unsigned x;                                                \
+    __declspec(property(get = get_y)) unsigned y;                                                \
+    __declspec(property(get = get_z)) unsigned z;                                                \
+    static GPUFORGE_INTRINSIC unsigned get_x() { return __nvvm_read_ptx_sreg_##register##_x(); } \
+    static GPUFORGE_INTRINSIC unsigned get_y() { return __nvvm_read_ptx_sreg_##register##_y(); } \
+    static GPUFORGE_INTRINSIC unsigned get_z() { return __nvvm_read_ptx_sreg_##register##_z(); } \
+    GPUFORGE_INTRINSIC operator dim3() const { return dim3(get_x(), get_y(), get_z()); }         \
+    GPUFORGE_INTRINSIC operator uint3() const { return make_uint3(get_x(), get_y(), get_z()); }  \
+  }
+GPUFORGE_PLACE(gpuforge_thread_index, tid, uint3);
+GPUFORGE_PLACE(gpuforge_block_index, ctaid, uint3);
+GPUFORGE_PLACE(gpuforge_block_extent, ntid, dim3);
+GPUFORGE_PLACE(gpuforge_grid_extent, nctaid, dim3);
+#undef GPUFORGE_PLACE
+extern const __device__ __attribute__((weak)) gpuforge_thread_index threadIdx;
+extern const __device__ __attribute__((weak)) gpuforge_block_index blockIdx;
+extern const __device__ __attribute__((weak)) gpuforge_block_extent blockDim;
+extern const __device__ __attribute__((weak)) gpuforge_grid_extent gridDim;
+inline constexpr int warpSize = 32;
+
+extern "C" {
+__device__ int printf(const char* format, ...);
+__device__ int vprintf(const char* format, void* arguments);
+__device__ __attribute__((noreturn)) void __assertfail(const char* expression, const char* file,
+                                                       unsigned line, const char* function,
+                                                       size_t char_bytes);
+__device__ void* malloc(size_t bytes);
+__device__ void free(void* memory);
+__device__ void* memcpy(void* to, const void* from, size_t bytes);
+__device__ void* memset(void* to, int value, size_t bytes);
+}
+#ifdef NDEBUG
+#define assert(expression) static_cast<void>(0)
+#else
+#define assert(expression)             \
+  ((expression) ? static_cast<void>(0) \
+                : __assertfail(#expression, __FILE__, __LINE__, __PRETTY_FUNCTION__, 1))
+#endif
+
+// __syncthreads itself is clang's.
+GPUFORGE_INTRINSIC int __syncthreads_count(int predicate) {
+  return __nvvm_bar0_popc(predicate);
+}
+GPUFORGE_INTRINSIC int __syncthreads_and(int predicate) {
+  return __nvvm_bar0_and(predicate);
+}
+GPUFORGE_INTRINSIC int __syncthreads_or(int predicate) {
+  return __nvvm_bar0_or(predicate);
+}
+GPUFORGE_INTRINSIC void __syncwarp(unsigned mask = 0xffffffffu) {
+  __nvvm_bar_warp_sync(mask);
+}
+GPUFORGE_INTRINSIC void __threadfence_block() {
+  __nvvm_membar_cta();
+}
+GPUFORGE_INTRINSIC void __threadfence() {
+  __nvvm_membar_gl();
+}
+GPUFORGE_INTRINSIC void __threadfence_system() {
+  __nvvm_membar_sys();
+}
+GPUFORGE_INTRINSIC void __trap() {
+  asm volatile("trap;");
+}
+GPUFORGE_INTRINSIC void __brkpt() {
+  asm volatile("brkpt;");
+}
+GPUFORGE_INTRINSIC void __nanosleep(unsigned ns) {
+  asm volatile("nanosleep.u32 %0;" ::"r"(ns));
+}
+GPUFORGE_INTRINSIC long long clock64() {
+  long long ticks;
+  asm volatile("mov.u64 %0, %%clock64;" : "=l"(ticks)::"memory");
+  return ticks;
+}
+GPUFORGE_INTRINSIC clock_t clock() {
+  unsigned ticks;
+  asm volatile("mov.u32 %0, %%clock;" : "=r"(ticks)::"memory");
+  return static_cast<int>(ticks);
+}
+GPUFORGE_INTRINSIC unsigned long long __globaltimer() {
+  unsigned long long ns;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns)::"memory");
+  return ns;
+}
+GPUFORGE_INTRINSIC bool __isGlobal(const void* pointer) {
+  return __nvvm_isspacep_global(pointer);
+}
+GPUFORGE_INTRINSIC bool __isShared(const void* pointer) {
+  return __nvvm_isspacep_shared(pointer);
+}
+GPUFORGE_INTRINSIC bool __isConstant(const void* pointer) {
+  return __nvvm_isspacep_const(pointer);
+}
+GPUFORGE_INTRINSIC bool __isLocal(const void* pointer) {
+  return __nvvm_isspacep_local(pointer);
+}
+GPUFORGE_INTRINSIC size_t __cvta_generic_to_shared(const void* pointer) {
+  size_t address;
+  asm("cvta.to.shared.u64 %0, %1;" : "=l"(address) : "l"(pointer));
+  return address;
+}
+GPUFORGE_INTRINSIC size_t __cvta_generic_to_global(const void* pointer) {
+  size_t address;
+  asm("cvta.to.global.u64 %0, %1;" : "=l"(address) : "l"(pointer));
+  return address;
+}
+GPUFORGE_INTRINSIC void* __cvta_shared_to_generic(size_t address) {
+  void* pointer;
+  asm("cvta.shared.u64 %0, %1;" : "=l"(pointer) : "l"(address));
+  return pointer;
+}
+
+#include "gpuforge/kernels/clang/atomics.cuh"
+#include "gpuforge/kernels/clang/floats.cuh"
+#include "gpuforge/kernels/clang/integers.cuh"
+#include "gpuforge/kernels/clang/math.cuh"
+#include "gpuforge/kernels/clang/warp.cuh"
+
+#undef GPUFORGE_INTRINSIC
+#undef GPUFORGE_CORE
