@@ -1,7 +1,9 @@
 // A kernel and everything it reaches, decoded together: which functions and shared variables, and where they
 // lie.
 #include <algorithm>
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "gpuforge/base/error.h"
 #include "gpuforge/sim/listing.h"
@@ -143,6 +145,17 @@ void note_communication(Image& image) {
   }
 }
 
+void group_sites(Image& image) {
+  std::map<std::tuple<std::uint32_t, std::uint32_t, OpClass, Space>, std::uint32_t> first;
+  for (std::uint32_t i = 0; i < image.sites.size(); ++i) {
+    Site& site = image.sites[i];
+    site.group = i;
+    if (site.source.line == 0) continue;
+    const auto key = std::tuple(site.source.file, site.source.line, site.op_class, site.space);
+    site.group = first.try_emplace(key, i).first->second;
+  }
+}
+
 // The deepest chain of calls, in bytes of local memory; cycles set `recursive`.
 std::uint32_t local_depth(Image& image, std::uint32_t code, std::vector<std::uint8_t>& open,
                           std::vector<std::uint32_t>& known) {
@@ -189,6 +202,7 @@ std::shared_ptr<Image> decode_image(const Program& program, const ptx::Function&
     image->codes.push_back(make_code(builder, listing));
   }
   note_communication(*image);
+  group_sites(*image);
   std::vector<std::uint8_t> open(image->codes.size(), 0);
   std::vector<std::uint32_t> known(image->codes.size(), 0xffffffffu);
   image->max_local_bytes = local_depth(*image, 0, open, known);

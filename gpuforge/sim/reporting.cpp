@@ -27,7 +27,10 @@ Place place_of(const Launch& launch, std::uint32_t site) {
 Finding* report(Warp& warp, const Op* op, FindingKind kind, int lane, bool fatal, std::uint32_t other_site) {
   Launch& launch = *warp.block->launch;
   if (fatal) launch.failed = true;
-  Finding* const finding = launch.findings.add(kind, op->site, other_site);
+  const auto group = [&](std::uint32_t site) {
+    return site < launch.image->sites.size() ? launch.image->sites[site].group : site;
+  };
+  Finding* const finding = launch.findings.add(kind, group(op->site), group(other_site));
   if (finding == nullptr) return nullptr;
   finding->kernel = launch.image->codes.front().name;
   finding->place = place_of(launch, op->site);

@@ -33,9 +33,10 @@ struct EntryFacts {
   std::vector<Parameter> parameters;
 };
 
-// PTX text, parsed, checked and decoded whole; its variables are placed in `memory` until the program goes.
-// Errors: parse (with line and column) for text that is not PTX, unsupported (with line and opcode) for
-// instructions the simulator does not know.
+// PTX text, parsed; its variables are placed in `memory` until the program goes. A kernel is decoded, with
+// all it calls, when it is first launched, so one that the simulator cannot run does not stand in another's
+// way. Errors: parse (with line and column) for text that is not PTX; unsupported (with line and opcode),
+// from the launch, for instructions the simulator does not know.
 std::shared_ptr<const Program> load_program(std::shared_ptr<Memory> memory, std::string ptx,
                                             std::string name);
 std::vector<EntryFacts> entries(const Program& program);
