@@ -92,5 +92,10 @@ TEST(Written, RangesAgainstBytes) {
     }
 }
 
+TEST(WrittenBits, AWordBeyondTheLastByteIsThere) {
+  for (const std::size_t bytes : {1u, 32u, 63u, 64u, 65u, 4096u})
+    EXPECT_GE(written_words(bytes), (bytes + 63) / 64 + 1);
+}
+
 }  // namespace
 }  // namespace gpuforge::sim

@@ -10,7 +10,7 @@
 namespace gpuforge::sim {
 
 constexpr std::size_t written_words(std::size_t bytes) {
-  return bytes / 64 + 1;  // one to spare: a check may look at the word after the last byte's
+  return (bytes + 63) / 64 + 1;  // one to spare: a check may look at the word after the last byte's
 }
 
 inline std::uint64_t low_bits(std::uint64_t count) {  // count in 0..64
