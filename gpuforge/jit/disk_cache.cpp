@@ -161,8 +161,11 @@ void DiskCache::store(const Hash128& key, const Compiled& compiled, std::string_
       if (key.low % turns == 0) enforce_limit(folder);
       return;
     }
+    // The faster one's folder may be gone again by now (evicted, cleared): what the rename said is what
+    // counts.
+    const bool was_there = failed == std::errc::directory_not_empty || failed == std::errc::file_exists;
     std::error_code ignored;
-    if (!fs::exists(folder, ignored))
+    if (!was_there && !fs::exists(folder, ignored))
       report(format_text("cannot write '{}': {}", folder.string(), failed.message()));
   } catch (const Error& error) {
     report(without_room(error.message()));
