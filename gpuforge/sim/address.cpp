@@ -9,36 +9,11 @@ namespace gpuforge::sim {
 namespace {
 
 std::string hex(std::uint64_t value) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string digits;
-  do {
-    digits.insert(digits.begin(), kDigits[value & 15]);
-    value >>= 4;
-  } while (value != 0);
-  return "0x" + digits;
+  return format_text("0x{:x}", value);
 }
 
 std::string counted(std::uint64_t count) {
   return format_text("{} byte{}", count, count == 1 ? "" : "s");
-}
-
-std::string_view space_name(Space space) {
-  switch (space) {
-    case Space::generic:
-      return "generic";
-    case Space::global:
-      return "global";
-    case Space::shared:
-      return "shared";
-    case Space::local:
-      return "local";
-    case Space::constant:
-      return "const";
-    case Space::param:
-    case Space::function_param:
-      return "param";
-  }
-  return "";
 }
 
 std::string_view verb(Use use) {
@@ -134,6 +109,25 @@ bool was_freed(const Launch& launch, std::uint64_t address, std::uint32_t bytes,
 }
 
 }  // namespace
+
+std::string_view space_name(Space space) {
+  switch (space) {
+    case Space::generic:
+      return "generic";
+    case Space::global:
+      return "global";
+    case Space::shared:
+      return "shared";
+    case Space::local:
+      return "local";
+    case Space::constant:
+      return "const";
+    case Space::param:
+    case Space::function_param:
+      return "param";
+  }
+  return "";
+}
 
 Located lane_place(const Warp& warp, const Op* op, int lane) {
   std::uint64_t address = static_cast<std::uint64_t>(op->immediate);

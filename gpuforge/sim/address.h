@@ -4,12 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "gpuforge/sim/block.h"
 
 namespace gpuforge::sim {
 
 enum class Use : std::uint8_t { read, write, atomic };
+
+std::string_view space_name(Space space);  // as findings and reports call it
 
 struct Strength {
   Order order = Order::weak;

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "gpuforge/base/error.h"
+#include "gpuforge/sim/address.h"
 #include "gpuforge/sim/block_queue.h"
 #include "gpuforge/sim/block_state.h"
 #include "gpuforge/sim/order_check.h"
@@ -46,25 +47,6 @@ bool suppressed(const Finding& finding, const std::vector<Suppression>& suppress
   return std::any_of(suppressions.begin(), suppressions.end(), [&](const Suppression& one) {
     return fits(finding.place, one) || fits(finding.other, one);
   });
-}
-
-std::string_view space_name(Space space) {
-  switch (space) {
-    case Space::generic:
-      return "generic";
-    case Space::global:
-      return "global";
-    case Space::shared:
-      return "shared";
-    case Space::local:
-      return "local";
-    case Space::constant:
-      return "const";
-    case Space::param:
-    case Space::function_param:
-      return "param";
-  }
-  return "";
 }
 
 void fill_sites(const Launch& launch, LaunchReport& report) {
