@@ -54,12 +54,15 @@ TEST(SimBugs, Trap) {
 }
 
 TEST(SimBugsLegal, Print) {
-  const auto compiled = compile("endings.cu", text_of("endings.cu"), {});
-  const Ran ran = run(of("print", 32, 32, 2), *compiled, "print", 0);
-  EXPECT_EQ(ran.report.findings_text(), "");
-  EXPECT_EQ(ran.report.printed,
-            "0: -1 text 0.250 x 123456789abc     1|%\n1: -2 text 0.500 x 123456789abc     2|%\n");
-  EXPECT_EQ(ran.out, filled(32, 1));
+  for (const jit::CompilerChoice front_end : front_ends()) {
+    SCOPED_TRACE(front_end_name(front_end));
+    const auto compiled = compile("endings.cu", text_of("endings.cu"), {}, front_end);
+    const Ran ran = run(of("print", 32, 32, 2), *compiled, "print", 0);
+    EXPECT_EQ(ran.report.findings_text(), "");
+    EXPECT_EQ(ran.report.printed,
+              "0: -1 text 0.250 x 123456789abc     1|%\n1: -2 text 0.500 x 123456789abc     2|%\n");
+    EXPECT_EQ(ran.out, filled(32, 1));
+  }
 }
 
 }  // namespace

@@ -12,9 +12,11 @@ namespace {
 
 using testing::HasSubstr;
 
-void check_orders(const std::string& kernel, std::size_t words, const Words& expected) {
+void check_orders_through(jit::CompilerChoice front_end, const std::string& kernel, std::size_t words,
+                          const Words& expected) {
+  SCOPED_TRACE(front_end_name(front_end));
   const std::string wrong = kernel + "<true>", right = kernel + "<false>";
-  const auto compiled = compile("orders.cu", text_of("orders.cu"), {wrong, right});
+  const auto compiled = compile("orders.cu", text_of("orders.cu"), {wrong, right}, front_end);
   Case one{.file = "orders.cu",
            .kernel = kernel,
            .geometry = {.grid = {4, 1, 1}, .block = {64, 1, 1}},
@@ -34,6 +36,11 @@ void check_orders(const std::string& kernel, std::size_t words, const Words& exp
   EXPECT_EQ(silent.out, expected);
   one.schedules = 0;
   EXPECT_TRUE(run(one, *compiled, wrong, 0).report.clean()) << "one order alone shows nothing";
+}
+
+void check_orders(const std::string& kernel, std::size_t words, const Words& expected) {
+  for (const jit::CompilerChoice front_end : front_ends())
+    check_orders_through(front_end, kernel, words, expected);
 }
 
 TEST(SimBugs, PlacesInOrderOfArrival) {

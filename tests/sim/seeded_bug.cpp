@@ -86,7 +86,7 @@ void check_finding(const SeededBug& bug, const Finding& finding, const Marks& ma
 }
 
 // Without any one of its barriers and fences the kernel is wrong, and that is found.
-void check_each_sync_is_needed(const Case& setup, const std::string& text) {
+void check_each_sync_is_needed(const Case& setup, const std::string& text, jit::CompilerChoice front_end) {
   static const std::regex sync(
       R"((__syncthreads|__syncwarp|__threadfence(_block)?)\([a-z]*\);(?! *// spare))");
   const std::size_t begin = text.find("void " + setup.kernel + "(");
@@ -98,13 +98,58 @@ void check_each_sync_is_needed(const Case& setup, const std::string& text) {
     const std::size_t at = begin + static_cast<std::size_t>(one->position());
     std::string without = text;
     without.replace(at, static_cast<std::size_t>(one->length()), ";");
-    const auto compiled = compile(setup.file, without, {});
+    const auto compiled = compile(setup.file, without, {}, front_end);
     for (const std::uint64_t seed : kSeeds)
       EXPECT_FALSE(run(setup, *compiled, setup.kernel, seed).report.clean())
           << setup.kernel << " without " << one->str() << " of line "
           << 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n')
-          << ", schedule " << seed;
+          << ", schedule " << seed << ", by " << front_end_name(front_end);
   }
+}
+
+void check_through(const SeededBug& bug, jit::CompilerChoice front_end) {
+  const Marks marks = marks_of(bug.setup.file, bug.setup.kernel);
+  ASSERT_FALSE(marks.expected.empty()) << "no line is marked";
+  const std::string wrong_name = bug.setup.kernel + "<true>", right_name = bug.setup.kernel + "<false>";
+  const auto compiled = compile(bug.setup.file, text_of(bug.setup.file), {wrong_name, right_name}, front_end);
+  Lines seen;
+  for (const std::uint64_t seed : kSeeds) {
+    SCOPED_TRACE(format_text("{} of {}, schedule {}, by {}", bug.setup.kernel, bug.setup.file, seed,
+                             front_end_name(front_end)));
+    Case seeded = bug.setup;
+    if (bug.seed) bug.seed(seeded);
+    const Ran wrong = run(seeded, *compiled, wrong_name, seed);
+    EXPECT_FALSE(wrong.report.clean()) << "the bug was not found";
+    for (const Finding& finding : wrong.report.findings) {
+      check_finding(bug, finding, marks, seen);
+      if (bug.each) bug.each(finding, wrong);
+    }
+    if (testing::Test::HasFailure()) {  // the first schedule's findings say enough
+      ADD_FAILURE() << wrong.report.findings_text(200);
+      return;
+    }
+    const Ran right = run(bug.setup, *compiled, right_name, seed);
+    EXPECT_TRUE(right.report.findings.empty()) << "the fixed kernel:\n" << right.report.findings_text(200);
+    EXPECT_EQ(right.out, bug.expected) << "the fixed kernel's result";
+    if (bug.fixed) bug.fixed(right);
+  }
+  EXPECT_EQ(seen, marks.expected) << "a marked line has no finding";
+}
+
+void check_silent_through(const Case& setup, const Words& expected, jit::CompilerChoice front_end) {
+  const std::string text = text_of(setup.file);
+  const auto compiled = compile(setup.file, text, {}, front_end);
+  for (const std::uint64_t seed : kSeeds) {
+    SCOPED_TRACE(format_text("{} of {}, schedule {}, by {}", setup.kernel, setup.file, seed,
+                             front_end_name(front_end)));
+    const Ran ran = run(setup, *compiled, setup.kernel, seed);
+    EXPECT_TRUE(ran.report.findings.empty()) << ran.report.findings_text(200);
+    if (!expected.empty()) {
+      EXPECT_EQ(ran.out, expected);
+    }
+    if (testing::Test::HasFailure()) return;
+  }
+  check_each_sync_is_needed(setup, text, front_end);
 }
 
 }  // namespace
@@ -140,10 +185,23 @@ std::string text_of(const std::string& file) {
   throw Error(ErrorCode::invalid_argument, format_text("no file {}", file));
 }
 
+std::vector<jit::CompilerChoice> front_ends() {
+  std::vector<jit::CompilerChoice> present{jit::CompilerChoice::nvrtc};
+  if (jit::find_clang(read_environment().path.value_or(""))) present.push_back(jit::CompilerChoice::clang);
+  return present;
+}
+
+std::string_view front_end_name(jit::CompilerChoice front_end) {
+  return front_end == jit::CompilerChoice::clang ? "clang" : "NVRTC";
+}
+
 std::shared_ptr<const jit::Compiled> compile(const std::string& file, const std::string& text,
-                                             const std::vector<std::string>& expressions) {
+                                             const std::vector<std::string>& expressions,
+                                             jit::CompilerChoice front_end) {
   jit::JitOptions options;
   options.search = cuda::search_options(read_environment());
+  options.program_path = read_environment().path;
+  options.compiler = front_end;
   jit::KernelSource source{.name = file, .text = text};
   source.instantiations = expressions;
   jit::Jit jit(options, nullptr);
@@ -173,46 +231,13 @@ Ran run(const Case& setup, const jit::Compiled& compiled, const std::string& exp
 }
 
 void check(const SeededBug& bug) {
-  const Marks marks = marks_of(bug.setup.file, bug.setup.kernel);
-  ASSERT_FALSE(marks.expected.empty()) << "no line is marked";
-  const std::string wrong_name = bug.setup.kernel + "<true>", right_name = bug.setup.kernel + "<false>";
-  const auto compiled = compile(bug.setup.file, text_of(bug.setup.file), {wrong_name, right_name});
-  Lines seen;
-  for (const std::uint64_t seed : kSeeds) {
-    SCOPED_TRACE(format_text("{} of {}, schedule {}", bug.setup.kernel, bug.setup.file, seed));
-    Case seeded = bug.setup;
-    if (bug.seed) bug.seed(seeded);
-    const Ran wrong = run(seeded, *compiled, wrong_name, seed);
-    EXPECT_FALSE(wrong.report.clean()) << "the bug was not found";
-    for (const Finding& finding : wrong.report.findings) {
-      check_finding(bug, finding, marks, seen);
-      if (bug.each) bug.each(finding, wrong);
-    }
-    if (testing::Test::HasFailure()) {  // the first schedule's findings say enough
-      ADD_FAILURE() << wrong.report.findings_text(200);
-      return;
-    }
-    const Ran right = run(bug.setup, *compiled, right_name, seed);
-    EXPECT_TRUE(right.report.findings.empty()) << "the fixed kernel:\n" << right.report.findings_text(200);
-    EXPECT_EQ(right.out, bug.expected) << "the fixed kernel's result";
-    if (bug.fixed) bug.fixed(right);
-  }
-  EXPECT_EQ(seen, marks.expected) << "a marked line has no finding";
+  for (const jit::CompilerChoice front_end : front_ends()) check_through(bug, front_end);
 }
 
 void check_silent(const Case& setup, const Words& expected) {
-  const std::string text = text_of(setup.file);
-  const auto compiled = compile(setup.file, text, {});
-  for (const std::uint64_t seed : kSeeds) {
-    SCOPED_TRACE(format_text("{} of {}, schedule {}", setup.kernel, setup.file, seed));
-    const Ran ran = run(setup, *compiled, setup.kernel, seed);
-    EXPECT_TRUE(ran.report.findings.empty()) << ran.report.findings_text(200);
-    if (!expected.empty()) {
-      EXPECT_EQ(ran.out, expected);
-    }
-    if (testing::Test::HasFailure()) return;
-  }
-  check_each_sync_is_needed(setup, text);
+  for (const jit::CompilerChoice front_end : front_ends())
+    if (!setup.needs_toolkit || front_end == jit::CompilerChoice::nvrtc)
+      check_silent_through(setup, expected, front_end);
 }
 
 }  // namespace gpuforge::sim_bugs

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gpuforge/jit/compiled.h"
+#include "gpuforge/jit/jit.h"
 #include "gpuforge/sim/simulator.h"
 
 namespace gpuforge::sim_bugs {
@@ -43,7 +43,8 @@ struct Case {
   bool in_initialized = true;
   bool in_freed = false;  // freed before the launch
   std::uint64_t step_limit = 20'000'000;
-  unsigned schedules = 0;  // other orders whose results are compared
+  unsigned schedules = 0;      // other orders whose results are compared
+  bool needs_toolkit = false;  // its headers, which clang is not given
 };
 
 // A buffer of device memory.
@@ -79,9 +80,13 @@ inline constexpr std::uint64_t kSeeds[] = {0, 1, 2};  // schedules
 
 // The text of a file that was compiled into this program.
 std::string text_of(const std::string& file);
+// Who compiles the kernels here: NVRTC, and clang where there is one.
+std::vector<jit::CompilerChoice> front_ends();
+std::string_view front_end_name(jit::CompilerChoice front_end);
 // PTX for the simulator's chip. `expressions` are kernels with template arguments.
 std::shared_ptr<const jit::Compiled> compile(const std::string& file, const std::string& text,
-                                             const std::vector<std::string>& expressions);
+                                             const std::vector<std::string>& expressions,
+                                             jit::CompilerChoice front_end);
 // `expression` names one kernel (out, in, n).
 Ran run(const Case& setup, const jit::Compiled& compiled, const std::string& expression, std::uint64_t seed);
 
@@ -96,11 +101,12 @@ struct SeededBug {
   std::function<void(const Ran&)> fixed = {};
 };
 
-// Kinds, lines, space, thread and block of the bug's findings; nothing and the right result from the twin.
+// Through every front end: kinds, lines, space, thread and block of the bug's findings; nothing and the right
+// result from the twin.
 void check(const SeededBug& bug);
 
-// A kernel (without template arguments) that is right: no finding, and the result (empty: any). And when one
-// barrier or fence is taken out that is not marked `// spare`, that is found.
+// The same for a kernel (without template arguments) that is right: no finding, and the result (empty: any).
+// And when one barrier or fence is taken out that is not marked `// spare`, that is found.
 void check_silent(const Case& setup, const Words& expected);
 
 }  // namespace gpuforge::sim_bugs

@@ -1,11 +1,14 @@
 // Every kernel of the tree that runs by itself: right, and nothing found, under several schedules.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "gpuforge/base/environment.h"
+#include "gpuforge/base/format.h"
 #include "gpuforge/jit/jit.h"
 #include "tests/sim/seeded_bug.h"
 
@@ -20,14 +23,19 @@ Floats floats(std::size_t count) {
   return values;
 }
 
-class SimBugsTree : public testing::TestWithParam<std::uint64_t> {
+class SimBugsTree : public testing::TestWithParam<std::tuple<std::uint64_t, jit::CompilerChoice>> {
  protected:
+  void SetUp() override {
+    const auto present = front_ends();
+    if (std::find(present.begin(), present.end(), std::get<1>(GetParam())) == present.end())
+      GTEST_SKIP() << "no clang 16 or newer with NVPTX on PATH: neither is it tried by the other tests here";
+  }
   void load(const jit::Compiled& compiled, std::string_view kernel) {
     program_ = sim::load_program(memory_, compiled.ptx, compiled.source_name);
     entry_ = compiled.entry(kernel).name;
   }
   void load(const std::string& file) {
-    const auto compiled = compile(file, text_of(file), {});
+    const auto compiled = compile(file, text_of(file), {}, std::get<1>(GetParam()));
     ASSERT_EQ(compiled->entries.size(), 1u);
     load(*compiled, compiled->entries[0].name);
   }
@@ -36,7 +44,7 @@ class SimBugsTree : public testing::TestWithParam<std::uint64_t> {
   void launch(const sim::Geometry& geometry, const Arguments&... arguments) {
     const std::array<const void*, sizeof...(Arguments)> pointers{&arguments...};
     sim::Options options;
-    options.schedule_seed = GetParam();
+    options.schedule_seed = std::get<0>(GetParam());
     const sim::LaunchReport report = sim::launch(*program_, entry_, geometry, pointers, options);
     EXPECT_EQ(report.findings_text(), "");
     EXPECT_GT(report.thread_instructions(), 0u);
@@ -49,7 +57,14 @@ class SimBugsTree : public testing::TestWithParam<std::uint64_t> {
   std::shared_ptr<const sim::Program> program_;
   std::string entry_;
 };
-INSTANTIATE_TEST_SUITE_P(Schedules, SimBugsTree, testing::ValuesIn(kSeeds));
+INSTANTIATE_TEST_SUITE_P(Schedules, SimBugsTree,
+                         testing::Combine(testing::ValuesIn(kSeeds),
+                                          testing::Values(jit::CompilerChoice::nvrtc,
+                                                          jit::CompilerChoice::clang)),
+                         [](const auto& param) {
+                           return format_text("{}_{}", front_end_name(std::get<1>(param.param)),
+                                              std::get<0>(param.param));
+                         });
 
 TEST_P(SimBugsTree, Saxpy) {
   load("saxpy.cu");
@@ -100,6 +115,8 @@ TEST_P(SimBugsTree, Transpose) {
 TEST_P(SimBugsTree, Array) {
   jit::JitOptions options;
   options.search = cuda::search_options(read_environment());
+  options.program_path = read_environment().path;
+  options.compiler = std::get<1>(GetParam());
   jit::Jit jit(options, nullptr);
   jit::KernelSource source = jit.embedded_source("gpuforge/array/array.cu");
   const std::array<std::string, 4> kernels{
