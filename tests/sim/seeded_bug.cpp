@@ -205,7 +205,7 @@ std::shared_ptr<const jit::Compiled> compile(const std::string& file, const std:
   jit::KernelSource source{.name = file, .text = text};
   source.instantiations = expressions;
   jit::Jit jit(options, nullptr);
-  return jit.compile(source, jit::Arch::parse("compute_90a"));
+  return jit.compile(source, jit::Arch::parse("compute_90"));
 }
 
 Ran run(const Case& setup, const jit::Compiled& compiled, const std::string& expression, std::uint64_t seed) {

@@ -123,7 +123,7 @@ TEST_P(SimBugsTree, Array) {
       "gpuforge::convert_run<int, float>", "gpuforge::copy_strided<float, float>",
       "gpuforge::fill_strided<unsigned int>", "gpuforge::fill_range<float>"};
   source.instantiations.assign(kernels.begin(), kernels.end());
-  const auto compiled = jit.compile(source, jit::Arch::parse("compute_90a"));
+  const auto compiled = jit.compile(source, jit::Arch::parse("compute_90"));
   struct {
     long long extents[16]{5, 7}, to_strides[16]{7, 1}, from_strides[16]{1, 5};
     int rank = 2;
