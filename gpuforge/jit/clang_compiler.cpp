@@ -13,6 +13,7 @@
 #include "gpuforge/base/file.h"
 #include "gpuforge/jit/clang_options.h"
 #include "gpuforge/jit/compile_log.h"
+#include "gpuforge/jit/compiler_memo.h"
 
 namespace gpuforge::jit {
 namespace {
@@ -170,12 +171,18 @@ KernelSource with_clang_prelude(KernelSource source) {
   return source;
 }
 
-ClangCompiler::ClangCompiler(std::optional<std::string> search_path, std::optional<fs::path> temporary_dir)
-    : search_path_(std::move(search_path)), temporary_dir_(std::move(temporary_dir)) {}
+ClangCompiler::ClangCompiler(std::optional<std::string> search_path, std::optional<fs::path> cache_dir)
+    : search_path_(std::move(search_path)), cache_dir_(std::move(cache_dir)) {}
 
 const std::optional<ClangProgram>& ClangCompiler::program() {
   const std::lock_guard guard(mutex_);
-  if (!searched_ && search_path_) program_ = find_clang(*search_path_);
+  if (!searched_ && search_path_) {
+    if (cache_dir_) program_ = recall_clang(*cache_dir_, *search_path_);
+    if (!program_) {
+      program_ = find_clang(*search_path_);
+      if (program_ && cache_dir_) remember_clang(*cache_dir_, *search_path_, *program_);
+    }
+  }
   searched_ = true;
   return program_;
 }
@@ -224,7 +231,7 @@ Compiled ClangCompiler::compile(const TranslationUnit& unit, const Arch& arch) {
             arch.name(), known));
   }
   const auto started = std::chrono::steady_clock::now();
-  const WorkFolder folder(temporary_dir_);
+  const WorkFolder folder(cache_dir_ ? std::optional(*cache_dir_ / "kernels") : std::nullopt);
   const fs::path source = folder.path() / "source" / "kernel.cu";
   fs::create_directories(source.parent_path());
   write_unit(unit, folder.path(), source);

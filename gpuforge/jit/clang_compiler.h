@@ -22,9 +22,10 @@ KernelSource with_clang_prelude(KernelSource source);
 // Thread-safe; compiles run at the same time, each in a child process.
 class ClangCompiler {
  public:
-  // Looks for nothing yet. `search_path`: PATH. Sources are written below `temporary_dir` for the time of a
-  // compile; nothing: the system's own folder for that.
-  ClangCompiler(std::optional<std::string> search_path, std::optional<std::filesystem::path> temporary_dir);
+  // Looks for nothing yet. `search_path`: PATH. In `cache_dir` which clang was found is remembered, so that a
+  // hit of the disk cache starts no process, and sources are written to its kernels/ for the time of a
+  // compile; without one, to the system's own folder for that.
+  ClangCompiler(std::optional<std::string> search_path, std::optional<std::filesystem::path> cache_dir);
 
   // Nothing when there is none; looks once.
   const std::optional<ClangProgram>& program();
@@ -39,7 +40,7 @@ class ClangCompiler {
  private:
   const ClangProgram& need();
   std::optional<std::string> search_path_;
-  std::optional<std::filesystem::path> temporary_dir_;
+  std::optional<std::filesystem::path> cache_dir_;
   std::mutex mutex_;
   bool searched_ = false;
   std::optional<ClangProgram> program_;

@@ -4,10 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <numeric>
 
 #include "gpuforge/base/environment.h"
 #include "gpuforge/base/error.h"
+#include "gpuforge/base/file.h"
 #include "gpuforge/base/temporary_folder_for_tests.h"
 #include "gpuforge/device/sim_device.h"
 #include "gpuforge/jit/jit.h"
@@ -201,6 +204,40 @@ TEST_F(WithClang, TheKeyCoversTheCompiler) {
   EXPECT_FALSE(second->from_cache);
   EXPECT_TRUE(
       Jit(options(CompilerChoice::clang), nullptr).compile(source, Arch::parse("compute_90"))->from_cache);
+}
+
+// A clang that counts its starts in the file `starts`, in a folder that is a search path by itself.
+std::string counted_clang(const TemporaryFolder& folder) {
+  const auto program = find_clang(read_environment().path.value_or(""))->path;
+  const auto tool =
+      folder.write("bin/clang++-19", "#!/bin/sh\necho started >> \"" + (folder / "starts").string() +
+                                         "\"\nexec \"" + program.string() + "\" \"$@\"\n");
+  std::filesystem::permissions(tool, std::filesystem::perms::owner_all);
+  return tool.parent_path().string();
+}
+
+TEST_F(WithClang, AHitOfTheDiskCacheStartsNoProcess) {
+  JitOptions counted = options(CompilerChoice::clang);
+  counted.program_path = counted_clang(folder_);
+  const auto starts = [&] {
+    const std::string text = read_file(folder_ / "starts");
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  const KernelSource source{.name = "k.cu", .text = "__global__ void k() {}\n"};
+  const auto first = Jit(counted, nullptr).compile(source, Arch::parse("compute_90"));
+  EXPECT_EQ(starts(), 2) << "one for the version, one to compile";
+  const auto second = Jit(counted, nullptr).compile(source, Arch::parse("compute_90"));
+  EXPECT_TRUE(second->from_cache);
+  EXPECT_EQ(second->compiler_version, first->compiler_version);
+  EXPECT_EQ(starts(), 2);
+  // Another file under that name is asked again; so is a memo that cannot be read.
+  std::filesystem::last_write_time(folder_ / "bin/clang++-19",
+                                   std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+  EXPECT_TRUE(Jit(counted, nullptr).compile(source, Arch::parse("compute_90"))->from_cache);
+  EXPECT_EQ(starts(), 3);
+  folder_.write("cache/clang.json", "{\"identity\": 3");
+  EXPECT_TRUE(Jit(counted, nullptr).compile(source, Arch::parse("compute_90"))->from_cache);
+  EXPECT_EQ(starts(), 4);
 }
 
 // One launch of an example's kernel: `in` to `out`, then what follows.

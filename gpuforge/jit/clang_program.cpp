@@ -87,20 +87,24 @@ std::optional<ClangProgram> read_clang_answer(std::string_view answer) {
   return found;
 }
 
-std::optional<ClangProgram> find_clang(std::string_view search_path) {
+std::vector<fs::path> clang_candidates(std::string_view search_path) {
   const std::vector<fs::path> folders = folders_of(search_path);
-  for (const std::string_view name : kNames) {
-    for (const fs::path& folder : folders) {
-      const fs::path path = folder / name;
-      if (!is_program(path)) continue;
-      const ChildResult child =
-          run_child(path, {"--target=nvptx64-nvidia-cuda", "--print-supported-cpus"}, kAnswerLimit);
-      std::optional<ClangProgram> found;
-      if (child.good()) found = read_clang_answer(child.out + "\n" + child.err);
-      if (!found) continue;
-      found->path = path;
-      return found;
-    }
+  std::vector<fs::path> candidates;
+  for (const std::string_view name : kNames)
+    for (const fs::path& folder : folders)
+      if (is_program(folder / name)) candidates.push_back(folder / name);
+  return candidates;
+}
+
+std::optional<ClangProgram> find_clang(std::string_view search_path) {
+  for (const fs::path& path : clang_candidates(search_path)) {
+    const ChildResult child =
+        run_child(path, {"--target=nvptx64-nvidia-cuda", "--print-supported-cpus"}, kAnswerLimit);
+    std::optional<ClangProgram> found;
+    if (child.good()) found = read_clang_answer(child.out + "\n" + child.err);
+    if (!found) continue;
+    found->path = path;
+    return found;
   }
   return std::nullopt;
 }

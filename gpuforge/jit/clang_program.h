@@ -25,6 +25,8 @@ struct ClangProgram {
 
 // `search_path` is PATH; relative folders in it are passed over. Runs each candidate once.
 std::optional<ClangProgram> find_clang(std::string_view search_path);
+// The programs it would run, in that order.
+std::vector<std::filesystem::path> clang_candidates(std::string_view search_path);
 // What a clang answers to the question for its processors; nothing when it is too old or has no NVPTX.
 std::optional<ClangProgram> read_clang_answer(std::string_view answer);
 

@@ -13,9 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path memo_file(const fs::path& memo_dir) {
-  return memo_dir / "nvrtc.json";
-}
+constexpr std::string_view kNvrtcMemo = "nvrtc.json";
+constexpr std::string_view kClangMemo = "clang.json";
 
 // A file's size and time; a replaced library differs in one of them.
 void add_identity(Hasher& hasher, const fs::path& path) {
@@ -42,6 +41,26 @@ std::string identity(const cuda::SearchOptions& search, const fs::path& library)
   return hasher.finish().hex();
 }
 
+// Every program the search would run: one that comes, goes or is replaced makes another.
+std::string identity(std::string_view search_path) {
+  Hasher hasher;
+  for (const fs::path& candidate : clang_candidates(search_path)) add_identity(hasher, candidate);
+  return hasher.finish().hex();
+}
+
+// Nothing when it is absent.
+std::optional<Json> read_memo(const fs::path& memo_dir, std::string_view name) {
+  std::error_code failed;
+  if (!fs::is_regular_file(memo_dir / name, failed)) return std::nullopt;
+  return Json::parse(read_file(memo_dir / name), name);
+}
+
+void write_memo(const fs::path& memo_dir, std::string_view name, const Json& memo) {
+  std::error_code ignored;
+  fs::create_directories(memo_dir, ignored);
+  write_file(memo_dir / name, memo.dump(1) + "\n");
+}
+
 bool is_version(std::string_view text) {
   return !text.empty() && text.size() < 32 && text.find_first_not_of("0123456789.") == std::string_view::npos;
 }
@@ -49,15 +68,15 @@ bool is_version(std::string_view text) {
 }  // namespace
 
 std::optional<CompilerFacts> recall_compiler(const fs::path& memo_dir, const cuda::SearchOptions& search) {
-  std::error_code failed;
-  if (!fs::is_regular_file(memo_file(memo_dir), failed)) return std::nullopt;
   try {
-    const Json memo = Json::parse(read_file(memo_file(memo_dir)), "nvrtc.json");
-    const fs::path library = memo.at("library").as_string();
+    const std::optional<Json> memo = read_memo(memo_dir, kNvrtcMemo);
+    if (!memo) return std::nullopt;
+    const fs::path library = memo->at("library").as_string();
+    std::error_code failed;
     if (!fs::is_regular_file(library, failed)) return std::nullopt;
-    if (memo.at("identity").as_string() != identity(search, library)) return std::nullopt;
-    CompilerFacts facts{memo.at("version").as_string(), {}};
-    for (const Json& arch : memo.at("archs").as_array()) {
+    if (memo->at("identity").as_string() != identity(search, library)) return std::nullopt;
+    CompilerFacts facts{memo->at("version").as_string(), {}};
+    for (const Json& arch : memo->at("archs").as_array()) {
       const std::int64_t number = arch.as_integer();
       if (number < 10 || number > 9999) return std::nullopt;
       facts.archs.push_back(static_cast<int>(number));
@@ -79,9 +98,37 @@ void remember_compiler(const fs::path& memo_dir, const cuda::SearchOptions& sear
     Json archs = Json::array();
     for (const int arch : facts.archs) archs.push_back(arch);
     memo.set("archs", std::move(archs));
-    std::error_code ignored;
-    fs::create_directories(memo_dir, ignored);
-    write_file(memo_file(memo_dir), memo.dump(1) + "\n");
+    write_memo(memo_dir, kNvrtcMemo, memo);
+  } catch (const std::exception&) {
+    // Only speed is lost.
+  }
+}
+
+std::optional<ClangProgram> recall_clang(const fs::path& memo_dir, std::string_view search_path) {
+  try {
+    const std::optional<Json> memo = read_memo(memo_dir, kClangMemo);
+    if (!memo || memo->at("identity").as_string() != identity(search_path)) return std::nullopt;
+    std::optional<ClangProgram> clang = read_clang_answer(memo->at("answer").as_string());
+    if (!clang) return std::nullopt;
+    clang->path = memo->at("program").as_string();
+    const std::vector<fs::path> candidates = clang_candidates(search_path);
+    if (std::find(candidates.begin(), candidates.end(), clang->path) == candidates.end()) return std::nullopt;
+    return clang;
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+void remember_clang(const fs::path& memo_dir, std::string_view search_path,
+                    const ClangProgram& clang) noexcept {
+  try {
+    std::string answer = "clang version " + clang.version;
+    for (const std::string& processor : clang.processors) answer += " " + processor;
+    Json memo = Json::object();
+    memo.set("program", clang.path.string());
+    memo.set("identity", identity(search_path));
+    memo.set("answer", answer);
+    write_memo(memo_dir, kClangMemo, memo);
   } catch (const std::exception&) {
     // Only speed is lost.
   }

@@ -116,8 +116,7 @@ Jit::Jit(JitOptions options, std::shared_ptr<Log> log)
       own_headers_{embedded_kernels(), options.kernel_dir, {}},
       choice_(options.compiler),
       compiler_(options.search, options.cache_dir),
-      clang_(options.program_path,
-             options.cache_dir ? std::optional(*options.cache_dir / "kernels") : std::nullopt),
+      clang_(options.program_path, options.cache_dir),
       log_(log ? std::move(log) : std::make_shared<Log>()),
       memory_(std::make_unique<Memory>()) {
   if (options.cache_dir) disk_cache_.emplace(*options.cache_dir / "kernels", options.cache_limit_bytes, log_);

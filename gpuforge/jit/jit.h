@@ -25,7 +25,7 @@ enum class CompilerChoice { automatic, nvrtc, clang };
 
 struct JitOptions {
   cuda::SearchOptions search;
-  std::optional<std::filesystem::path> cache_dir;  // holds kernels/ and nvrtc.json; nothing: no disk cache
+  std::optional<std::filesystem::path> cache_dir;  // kernels/, nvrtc.json, clang.json; nothing: no disk cache
   std::uintmax_t cache_limit_bytes = std::uintmax_t{1} << 30;
   std::optional<std::filesystem::path> kernel_dir;  // read our kernels and headers from this tree
   CompilerChoice compiler = CompilerChoice::automatic;
