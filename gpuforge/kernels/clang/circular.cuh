@@ -1,5 +1,4 @@
-// Circular functions, their inverses and the error function in double precision. Part of the prelude for
-// clang.
+// Circular functions and their inverses in double precision. Part of the prelude for clang.
 #pragma once
 
 namespace gpuforge_clang {
@@ -192,35 +191,26 @@ GPUFORGE_CORE double arc_cosine(double x) {
   return 2.0 * arc_tangent_2(__builtin_sqrt(1.0 - x), __builtin_sqrt(1.0 + x));
 }
 
-// erfc for x >= 2.5 by its continued fraction, from the inside out.
-GPUFORGE_CORE double complement_far(double x) {
-  if (x > 28.0) return 0.0;
-  double f = x;
-  for (int k = 60; k > 0; --k) f = x + 0.5 * k / f;
-  const double square = x * x;
-  const double low = __builtin_fma(x, x, -square);
-  return 0.5641895835477563 * exponential(-square, -low) / f;
+// sin(pi x) and cos(pi x): here the reduction is exact.
+GPUFORGE_CORE Reduced reduce_half_turns(double x) {
+  const double k = __builtin_rint(2.0 * x);
+  const double part = __builtin_fma(-0.5, k, x);
+  const double high = part * 0x1.921fb54442d18p+1;
+  const double low = __builtin_fma(part, 0x1.921fb54442d18p+1, -high) + part * 0x1.1a62633145c07p-53;
+  const double turn = k - 4.0 * __builtin_floor(0.25 * k);  // k of huge x is a multiple of 4
+  return {high, low, static_cast<int>(turn)};
 }
-// erf by 2/sqrt(pi) e^(-x^2) (x + 2x^3/3 + 4x^5/15 + ...), whose terms are all of one sign.
-GPUFORGE_CORE double error_near(double x) {
-  const double square = x * x;
-  double term = x;
-  double sum = x;
-  for (int k = 1; k < 60; ++k) {
-    term *= square / (k + 0.5);
-    sum += term;
-  }
-  return 1.1283791670955126 * exponential(-square, -__builtin_fma(x, x, -square)) * sum;
+GPUFORGE_CORE double sine_of_half_turns(double x) {
+  if (!turns(x)) return __builtin_nan("");
+  if (__builtin_trunc(x) == x) return __builtin_copysign(0.0, x);
+  const Reduced at = reduce_half_turns(x);
+  return sine_from(at, at.quarter);
 }
-GPUFORGE_CORE double error_function(double x) {
-  const double size = __builtin_fabs(x);
-  if (size < 2.5) return error_near(x);
-  return x != x ? x : __builtin_copysign(1.0 - complement_far(size), x);
-}
-GPUFORGE_CORE double error_complement(double x) {
-  if (x != x) return x;
-  if (x < 0.5) return 1.0 - error_function(x);
-  return x < 2.5 ? 1.0 - error_near(x) : complement_far(x);
+GPUFORGE_CORE double cosine_of_half_turns(double x) {
+  if (!turns(x)) return __builtin_nan("");
+  const Reduced at = reduce_half_turns(x);
+  const double value = sine_from(at, at.quarter + 1);
+  return value == 0.0 ? 0.0 : value;
 }
 
 }  // namespace gpuforge_clang

@@ -1,6 +1,6 @@
 // Elementary functions in double precision, from their series: what math.cuh is made of. Errors stay within
-// three units of the last place of double (erf: sixteen), so a float made from one is nearly always the
-// nearest. Part of the prelude for clang.
+// a few units of the last place of double, so a float made from one is nearly always the nearest. Part of the
+// prelude for clang.
 #pragma once
 
 namespace gpuforge_clang {
@@ -18,11 +18,12 @@ GPUFORGE_CORE double power_of_two(int n) {
   return __builtin_bit_cast(double, static_cast<unsigned long long>(n + 1023) << 52);
 }
 
-// x * 2^n, rounded once: two steps where one would leave the range.
+// x * 2^n, rounded once: several steps where one would leave the range.
 GPUFORGE_CORE double scaled(double x, int n) {
-  if (n > 1023)
-    return n > 2100 ? x * kInfinity : x * 0x1p1023 * power_of_two(n - 1023 > 1023 ? 1023 : n - 1023);
-  if (n < -1022) return n < -2100 ? x * 0.0 : x * 0x1p-969 * power_of_two(n + 969 < -1022 ? -1022 : n + 969);
+  if (n > 3000) n = 3000;
+  if (n < -3000) n = -3000;
+  for (; n > 1023; n -= 1023) x *= 0x1p1023;
+  for (; n < -1022; n += 969) x *= 0x1p-969;  // what this rounds is too small to matter after the next step
   return x * power_of_two(n);
 }
 
@@ -192,6 +193,53 @@ GPUFORGE_CORE double power(double x, double y) {
   return sign * exponential(high, fused(y, log.high, -high) + y * log.low);
 }
 
+GPUFORGE_CORE double power_of_ten(double x) {
+  return power(10.0, x);
+}
+
+// The root of a sum of squares is root / scale: squares may leave the range. Infinity beats NaN.
+struct Length {
+  double root;
+  double scale;
+};
+template <typename T>
+GPUFORGE_CORE Length length_parts(int count, const T* members) {
+  double large = 0.0;
+  for (int i = 0; i < count; ++i)
+    large = __builtin_fmax(large, __builtin_fabs(static_cast<double>(members[i])));
+  if (large == kInfinity) return {large, 1.0};
+  const double scale = large > 0x1p500 ? 0x1p-600 : (large < 0x1p-450 ? 0x1p600 : 1.0);
+  double sum = 0.0;
+  double low = 0.0;
+  for (int i = 0; i < count; ++i) {
+    const double member = static_cast<double>(members[i]) * scale;
+    const double square = __dmul_rn(member, member);  // not to be fused with the sum
+    const double next = sum + square;
+    const double added = next - sum;
+    low += fused(member, member, -square) + ((sum - (next - added)) + (square - added));
+    sum = next;
+  }
+  return {__builtin_sqrt(sum + low), scale};
+}
+template <typename T>
+GPUFORGE_CORE double length_of(int count, const T* members) {
+  const Length length = length_parts(count, members);
+  return length.root / length.scale;
+}
+template <typename T>
+GPUFORGE_CORE double reciprocal_length_of(int count, const T* members) {
+  const Length length = length_parts(count, members);
+  return length.scale / length.root;
+}
+GPUFORGE_CORE double length(double x, double y) {
+  const double members[] = {x, y};
+  return length_of(2, members);
+}
+GPUFORGE_CORE double reciprocal_length(double x, double y) {
+  const double members[] = {x, y};
+  return reciprocal_length_of(2, members);
+}
+
 GPUFORGE_CORE double hyperbolic_tangent(double x) {
   const double size = __builtin_fabs(x);
   if (size > 22.0) return __builtin_copysign(1.0, x);
@@ -211,6 +259,41 @@ GPUFORGE_CORE double hyperbolic_cosine(double x) {
   return 0.5 * e + 0.5 / e;
 }
 
+GPUFORGE_CORE double inverse_hyperbolic_sine(double x) {
+  const double size = __builtin_fabs(x);
+  if (!(size < kInfinity) || size == 0.0) return x;
+  if (size > 0x1p28) return __builtin_copysign(logarithm(size) + 0.6931471805599453, x);
+  const double square = size * size;
+  return __builtin_copysign(logarithm_of_one_plus(size + square / (1.0 + __builtin_sqrt(square + 1.0))), x);
+}
+GPUFORGE_CORE double inverse_hyperbolic_cosine(double x) {
+  if (!(x >= 1.0)) return __builtin_nan("");
+  if (x > 0x1p28) return logarithm(x) + 0.6931471805599453;
+  const double above = x - 1.0;
+  return logarithm_of_one_plus(above + __builtin_sqrt(fused(above, above, 2.0 * above)));
+}
+GPUFORGE_CORE double inverse_hyperbolic_tangent(double x) {
+  const double size = __builtin_fabs(x);
+  if (!(size <= 1.0)) return __builtin_nan("");
+  if (size < 1e-9) return x;
+  return __builtin_copysign(0.5 * logarithm_of_one_plus(2.0 * size / (1.0 - size)), x);
+}
+
+// A root from the logarithm, then one step of Newton's.
+GPUFORGE_CORE double cube_root(double x) {
+  const double size = __builtin_fabs(x);
+  if (x == 0.0 || !(size < kInfinity)) return x;
+  const double root = exponential(logarithm(size) * (1.0 / 3.0));
+  const double better = root - (root - size / (root * root)) * (1.0 / 3.0);
+  return __builtin_copysign(better, x);
+}
+GPUFORGE_CORE double reciprocal_cube_root(double x) {
+  return 1.0 / cube_root(x);
+}
+
 }  // namespace gpuforge_clang
 
 #include "gpuforge/kernels/clang/circular.cuh"
+#include "gpuforge/kernels/clang/errors.cuh"
+#include "gpuforge/kernels/clang/exact.cuh"
+#include "gpuforge/kernels/clang/gamma.cuh"

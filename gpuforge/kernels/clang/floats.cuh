@@ -63,6 +63,9 @@ GPUFORGE_INTRINSIC double __hiloint2double(int high, int low) {
     asm("fma." #ptx ".f32 %0, %1, %2, %3;" : "=f"(result) : "f"(a), "f"(b), "f"(c)); \
     return result;                                                                   \
   }                                                                                  \
+  GPUFORGE_INTRINSIC float __fmaf_ieee_##cuda(float a, float b, float c) {           \
+    return __fmaf_##cuda(a, b, c);                                                   \
+  }                                                                                  \
   GPUFORGE_INTRINSIC double __fma_##cuda(double a, double b, double c) {             \
     double result;                                                                   \
     asm("fma." #ptx ".f64 %0, %1, %2, %3;" : "=d"(result) : "d"(a), "d"(b), "d"(c)); \

@@ -27,7 +27,7 @@ GPUFORGE_INTRINSIC unsigned long long __brevll(unsigned long long x) {
 }
 GPUFORGE_INTRINSIC unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
   unsigned result;
-  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(selector));
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(selector & 0x7777u));
   return result;
 }
 GPUFORGE_INTRINSIC int __mulhi(int a, int b) {
@@ -105,70 +105,50 @@ GPUFORGE_DOT(__dp2a_lo, "dp2a.lo.u32.u32", unsigned)
 GPUFORGE_DOT(__dp2a_hi, "dp2a.hi.s32.s32", int)
 GPUFORGE_DOT(__dp2a_hi, "dp2a.hi.u32.u32", unsigned)
 #undef GPUFORGE_DOT
+#define GPUFORGE_DOT(name, left, right, type)                                 \
+  GPUFORGE_INTRINSIC type name(left a, right b, type c) {                     \
+    return name(__builtin_bit_cast(type, a), __builtin_bit_cast(type, b), c); \
+  }
+GPUFORGE_DOT(__dp4a, char4, char4, int)
+GPUFORGE_DOT(__dp4a, uchar4, uchar4, unsigned)
+GPUFORGE_DOT(__dp2a_lo, short2, char4, int)
+GPUFORGE_DOT(__dp2a_lo, ushort2, uchar4, unsigned)
+GPUFORGE_DOT(__dp2a_hi, short2, char4, int)
+GPUFORGE_DOT(__dp2a_hi, ushort2, uchar4, unsigned)
+#undef GPUFORGE_DOT
 
-GPUFORGE_INTRINSIC int min(int a, int b) {
-  return a < b ? a : b;
-}
-GPUFORGE_INTRINSIC int max(int a, int b) {
-  return a > b ? a : b;
-}
-GPUFORGE_INTRINSIC unsigned min(unsigned a, unsigned b) {
-  return a < b ? a : b;
-}
-GPUFORGE_INTRINSIC unsigned max(unsigned a, unsigned b) {
-  return a > b ? a : b;
-}
-GPUFORGE_INTRINSIC unsigned min(int a, unsigned b) {
-  return min(static_cast<unsigned>(a), b);
-}
-GPUFORGE_INTRINSIC unsigned max(int a, unsigned b) {
-  return max(static_cast<unsigned>(a), b);
-}
-GPUFORGE_INTRINSIC unsigned min(unsigned a, int b) {
-  return min(a, static_cast<unsigned>(b));
-}
-GPUFORGE_INTRINSIC unsigned max(unsigned a, int b) {
-  return max(a, static_cast<unsigned>(b));
-}
-GPUFORGE_INTRINSIC long min(long a, long b) {
-  return a < b ? a : b;
-}
-GPUFORGE_INTRINSIC long max(long a, long b) {
-  return a > b ? a : b;
-}
-GPUFORGE_INTRINSIC unsigned long min(unsigned long a, unsigned long b) {
-  return a < b ? a : b;
-}
-GPUFORGE_INTRINSIC unsigned long max(unsigned long a, unsigned long b) {
-  return a > b ? a : b;
-}
-GPUFORGE_INTRINSIC long long min(long long a, long long b) {
-  return a < b ? a : b;
-}
-GPUFORGE_INTRINSIC long long max(long long a, long long b) {
-  return a > b ? a : b;
-}
-GPUFORGE_INTRINSIC unsigned long long min(unsigned long long a, unsigned long long b) {
-  return a < b ? a : b;
-}
-GPUFORGE_INTRINSIC unsigned long long max(unsigned long long a, unsigned long long b) {
-  return a > b ? a : b;
-}
-GPUFORGE_INTRINSIC int abs(int x) {
-  return x < 0 ? -x : x;
-}
-GPUFORGE_INTRINSIC long labs(long x) {
-  return x < 0 ? -x : x;
-}
-GPUFORGE_INTRINSIC long abs(long x) {
-  return x < 0 ? -x : x;
-}
-GPUFORGE_INTRINSIC long long llabs(long long x) {
-  return x < 0 ? -x : x;
-}
-GPUFORGE_INTRINSIC long long abs(long long x) {
-  return x < 0 ? -x : x;
-}
+#define GPUFORGE_MINMAX(minimum, maximum, left, right, type)                                          \
+  GPUFORGE_INTRINSIC type minimum(left a, right b) {                                                  \
+    return static_cast<type>(a) < static_cast<type>(b) ? static_cast<type>(a) : static_cast<type>(b); \
+  }                                                                                                   \
+  GPUFORGE_INTRINSIC type maximum(left a, right b) {                                                  \
+    return static_cast<type>(a) > static_cast<type>(b) ? static_cast<type>(a) : static_cast<type>(b); \
+  }
+// Of one width, signed with unsigned is unsigned.
+#define GPUFORGE_MINMAX_WIDTH(type)                                      \
+  GPUFORGE_MINMAX(min, max, type, type, type)                            \
+  GPUFORGE_MINMAX(min, max, unsigned type, unsigned type, unsigned type) \
+  GPUFORGE_MINMAX(min, max, type, unsigned type, unsigned type)          \
+  GPUFORGE_MINMAX(min, max, unsigned type, type, unsigned type)
+GPUFORGE_MINMAX_WIDTH(int)
+GPUFORGE_MINMAX_WIDTH(long)
+GPUFORGE_MINMAX_WIDTH(long long)
+GPUFORGE_MINMAX(umin, umax, unsigned, unsigned, unsigned)
+GPUFORGE_MINMAX(llmin, llmax, long long, long long, long long)
+GPUFORGE_MINMAX(ullmin, ullmax, unsigned long long, unsigned long long, unsigned long long)
+#undef GPUFORGE_MINMAX_WIDTH
+#undef GPUFORGE_MINMAX
+// The least number stays as it is, as on the GPU.
+#define GPUFORGE_ABS(name, type)                                                                         \
+  GPUFORGE_INTRINSIC type name(type x) {                                                                 \
+    return static_cast<type>(x < 0 ? 0 - static_cast<unsigned type>(x) : static_cast<unsigned type>(x)); \
+  }
+GPUFORGE_ABS(abs, int)
+GPUFORGE_ABS(abs, long)
+GPUFORGE_ABS(labs, long)
+GPUFORGE_ABS(abs, long long)
+GPUFORGE_ABS(llabs, long long)
+#undef GPUFORGE_ABS
 
 // Loads with a cache hint. Written in PTX, a word of up to 16 bytes each.
 #define GPUFORGE_LOAD_WORDS(name, order, ...)                                                      \

@@ -4,11 +4,20 @@
 //   vectors      float4 and its relatives, dim3
 //   integers     __clz, __byte_perm, __dp4a, ...       floats    __fmaf_rn, __float2int_rz, __expf, ...
 //   warp         shuffles, votes, matches, reductions  atomics   atomicAdd and its relatives
-//   math         sqrtf, expf, sin, pow, ...            elementary   what those are computed by
+//   math         sqrtf, expf, sin, pow, ...            simd      __vadd2, __viaddmax_s32, ...
+//   elementary, circular, errors, exact, gamma   what the functions of math are computed by
+//   headers/     what <cuda_fp16.h>, <cooperative_groups.h> and others are here
 // Functions carry no line information, so that an instruction belongs to the line that called for it.
 #pragma once
 
 #define __CUDACC_RTC__ 1
+#define __CUDACC__ 1
+// The release whose names these are.
+#define __CUDACC_VER_MAJOR__ 13
+#define __CUDACC_VER_MINOR__ 0
+#define __CUDACC_VER_BUILD__ 0
+#define CUDART_VERSION 13000
+#define __CUDA_ARCH_LIST__ __CUDA_ARCH__
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
 #define __host__ __attribute__((host))
@@ -45,13 +54,46 @@ namespace std {
 using ::nullptr_t;
 using ::ptrdiff_t;
 using ::size_t;
+template <typename T>
+struct gpuforge_referred {
+  using type = T;
+};
+template <typename T>
+struct gpuforge_referred<T&> {
+  using type = T;
+};
+template <typename T>
+struct gpuforge_referred<T&&> {
+  using type = T;
+};
+template <typename T>
+__attribute__((device, always_inline, nodebug)) constexpr typename gpuforge_referred<T>::type&& move(
+    T&& value) {
+  return static_cast<typename gpuforge_referred<T>::type&&>(value);
+}
+template <typename T>
+__attribute__((device, always_inline, nodebug)) constexpr T&& forward(
+    typename gpuforge_referred<T>::type& value) {
+  return static_cast<T&&>(value);
+}
+// What a list in braces is, as the compiler lays it out.
+template <typename T>
+class initializer_list {
+ public:
+  using value_type = T;
+  using const_iterator = const T*;
+  constexpr initializer_list() = default;
+  __attribute__((device)) constexpr size_t size() const { return size_; }
+  __attribute__((device)) constexpr const T* begin() const { return first_; }
+  __attribute__((device)) constexpr const T* end() const { return first_ + size_; }
+
+ private:
+  const T* first_ = nullptr;
+  size_t size_ = 0;
+};
 }  // namespace std
 
 #define NULL 0
-#define CUDART_INF_F __builtin_inff()
-#define CUDART_NAN_F __builtin_nanf("")
-#define INFINITY __builtin_inff()
-#define NAN __builtin_nanf("")
 
 // nodebug: an instruction of an inlined function belongs to the line of the call.
 #define GPUFORGE_INTRINSIC __attribute__((device, always_inline, nodebug)) inline
@@ -123,6 +165,12 @@ GPUFORGE_INTRINSIC void __threadfence() {
 GPUFORGE_INTRINSIC void __threadfence_system() {
   __nvvm_membar_sys();
 }
+GPUFORGE_INTRINSIC void __barrier_sync(unsigned id) {
+  asm volatile("barrier.sync %0;" ::"r"(id) : "memory");
+}
+GPUFORGE_INTRINSIC void __barrier_sync_count(unsigned id, unsigned threads) {
+  asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
 GPUFORGE_INTRINSIC void __trap() {
   asm volatile("trap;");
 }
@@ -159,26 +207,34 @@ GPUFORGE_INTRINSIC bool __isConstant(const void* pointer) {
 GPUFORGE_INTRINSIC bool __isLocal(const void* pointer) {
   return __nvvm_isspacep_local(pointer);
 }
-GPUFORGE_INTRINSIC size_t __cvta_generic_to_shared(const void* pointer) {
-  size_t address;
-  asm("cvta.to.shared.u64 %0, %1;" : "=l"(address) : "l"(pointer));
-  return address;
+#define GPUFORGE_SPACE(space, ptx)                                           \
+  GPUFORGE_INTRINSIC size_t __cvta_generic_to_##space(const void* pointer) { \
+    size_t address;                                                          \
+    asm("cvta.to." ptx ".u64 %0, %1;" : "=l"(address) : "l"(pointer));       \
+    return address;                                                          \
+  }                                                                          \
+  GPUFORGE_INTRINSIC void* __cvta_##space##_to_generic(size_t address) {     \
+    void* pointer;                                                           \
+    asm("cvta." ptx ".u64 %0, %1;" : "=l"(pointer) : "l"(address));          \
+    return pointer;                                                          \
+  }
+GPUFORGE_SPACE(shared, "shared")
+GPUFORGE_SPACE(global, "global")
+GPUFORGE_SPACE(local, "local")
+GPUFORGE_SPACE(constant, "const")
+#undef GPUFORGE_SPACE
+GPUFORGE_INTRINSIC void* operator new(size_t, void* at) noexcept {
+  return at;
 }
-GPUFORGE_INTRINSIC size_t __cvta_generic_to_global(const void* pointer) {
-  size_t address;
-  asm("cvta.to.global.u64 %0, %1;" : "=l"(address) : "l"(pointer));
-  return address;
-}
-GPUFORGE_INTRINSIC void* __cvta_shared_to_generic(size_t address) {
-  void* pointer;
-  asm("cvta.shared.u64 %0, %1;" : "=l"(pointer) : "l"(address));
-  return pointer;
+GPUFORGE_INTRINSIC void* operator new[](size_t, void* at) noexcept {
+  return at;
 }
 
 #include "gpuforge/kernels/clang/atomics.cuh"
 #include "gpuforge/kernels/clang/floats.cuh"
 #include "gpuforge/kernels/clang/integers.cuh"
 #include "gpuforge/kernels/clang/math.cuh"
+#include "gpuforge/kernels/clang/simd.cuh"
 #include "gpuforge/kernels/clang/warp.cuh"
 
 #undef GPUFORGE_INTRINSIC
