@@ -205,6 +205,13 @@ TEST(SimSyntax, CompilesAndMatches) {
   EXPECT_FALSE(fits({"ftz", "rz", "f64", "u32"}));
   EXPECT_FALSE(fits({"rn", "u32"}));
   EXPECT_FALSE(fits({}));
+  const auto fits_somehow = [&](std::vector<std::string_view> words) {
+    return modifiers_fit_in_any_order(row, words);
+  };
+  EXPECT_TRUE(fits_somehow({"ftz", "rz", "f64", "u32"}));
+  EXPECT_TRUE(fits_somehow({"f64", "ftz", "u32", "rz"}));
+  EXPECT_FALSE(fits_somehow({"ftz", "rz", "u32", "f64"}));  // types keep their order
+  EXPECT_FALSE(fits_somehow({"ftz", "ftz", "f64", "u32"}));
   const std::vector<std::string_view> words = {"rn", "f32", "u32"};
   EXPECT_EQ(make_match(words).type, Type::u32);
   EXPECT_EQ(make_match(words).other_type, Type::f32);

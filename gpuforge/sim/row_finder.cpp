@@ -85,19 +85,20 @@ const RowFinder::Candidates& RowFinder::candidates(const ptx::Instruction& instr
   // A multimap promises no order among equals; rows of one mnemonic stand in one array, so addresses do.
   std::sort(rows.begin(), rows.end());
   result.known_mnemonic = !rows.empty();
-  for (const OpcodeRow* row : rows) {
-    const RowSyntax& syntax = syntax_of(*row);
-    const bool atomic = instruction.opcode == "atom" || instruction.opcode == "red";
-    if (!modifiers_fit(syntax, instruction.modifiers) &&
-        !(atomic && modifiers_fit_in_any_order(syntax, instruction.modifiers)))
-      continue;
-    FoundRow candidate{row, &syntax, {}, make_match(instruction.modifiers)};
-    if (row->bind != nullptr) {
-      candidate.handlers = row->bind(candidate.match);
-      if (candidate.handlers.full == nullptr) continue;
+  const auto collect = [&](auto fits) {
+    for (const OpcodeRow* row : rows) {
+      const RowSyntax& syntax = syntax_of(*row);
+      if (!fits(syntax, instruction.modifiers)) continue;
+      FoundRow candidate{row, &syntax, {}, make_match(instruction.modifiers)};
+      if (row->bind != nullptr) {
+        candidate.handlers = row->bind(candidate.match);
+        if (candidate.handlers.full == nullptr) continue;
+      }
+      result.rows.push_back(candidate);
     }
-    result.rows.push_back(candidate);
-  }
+  };
+  collect(modifiers_fit);
+  if (result.rows.empty()) collect(modifiers_fit_in_any_order);
   return result;
 }
 

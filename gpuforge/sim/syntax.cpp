@@ -179,18 +179,21 @@ RowSyntax compile_syntax(std::string_view syntax) {
 
 bool modifiers_fit_in_any_order(const RowSyntax& row, std::span<const std::string_view> modifiers) {
   std::vector<bool> used(modifiers.size(), false);
-  const std::function<bool(std::size_t)> from = [&](std::size_t group) {
+  // `after` the last type taken: cvt.f32.s32 is not cvt.s32.f32.
+  const std::function<bool(std::size_t, std::size_t)> from = [&](std::size_t group, std::size_t after) {
     if (group == row.modifiers.size()) return std::find(used.begin(), used.end(), false) == used.end();
     for (std::size_t i = 0; i < modifiers.size(); ++i) {
       const auto& words = row.modifiers[group].words;
       if (used[i] || std::find(words.begin(), words.end(), modifiers[i]) == words.end()) continue;
+      const bool is_type = type_named(modifiers[i]) != Type::none;
+      if (is_type && i < after) continue;
       used[i] = true;
-      if (from(group + 1)) return true;
+      if (from(group + 1, is_type ? i + 1 : after)) return true;
       used[i] = false;
     }
-    return row.modifiers[group].optional && from(group + 1);
+    return row.modifiers[group].optional && from(group + 1, after);
   };
-  return modifiers.size() <= 16 && from(0);
+  return modifiers.size() <= 16 && from(0, 0);
 }
 
 bool modifiers_fit(const RowSyntax& row, std::span<const std::string_view> modifiers) {

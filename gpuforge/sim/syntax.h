@@ -46,7 +46,7 @@ std::string_view mnemonic(std::string_view syntax);
 // internal Error for a string that breaks the rules of opcode.h: the table's mistake.
 RowSyntax compile_syntax(std::string_view syntax);
 bool modifiers_fit(const RowSyntax& row, std::span<const std::string_view> modifiers);
-// Compilers write the words of atomics in several orders.
+// ptxas takes the words in any order, and inline assembly makes use of it; types alone keep theirs.
 bool modifiers_fit_in_any_order(const RowSyntax& row, std::span<const std::string_view> modifiers);
 Match make_match(std::span<const std::string_view> modifiers);
 // none for a word that is not a type

@@ -216,8 +216,9 @@ constexpr OpcodeRow kRows[] = {
 
 ComparisonForm comparison_form(const Match& match) {
   ComparisonForm form;
-  if (match.modifiers.empty()) return form;
-  const auto comparison = find_comparison(match.modifiers[0], kind_of(match.type));
+  std::optional<Comparison> comparison;
+  for (const std::string_view word : match.modifiers)
+    if (!comparison) comparison = find_comparison(word, kind_of(match.type));
   form.flush = match.has("ftz");
   const bool can_flush = match.type == Type::f32 || match.type == Type::f16 || match.type == Type::f16x2;
   if (!comparison || (form.flush && !can_flush)) return form;

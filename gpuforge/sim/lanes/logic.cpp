@@ -245,7 +245,6 @@ constexpr OpcodeRow kRows[] = {
        return Handlers{lop3_predicate<false, false>, lop3_predicate<true, false>};
      }},
     {"prmt.b32[.f4e|.b4e|.rc8|.ecl|.ecr|.rc16] d:t, a:t, b:t, c:u32", OpClass::logic, bind_permute},
-    {"prmt(.f4e|.b4e|.rc8|.ecl|.ecr|.rc16).b32 d:t, a:t, b:t, c:u32", OpClass::logic, bind_permute},
     {"popc(.b32|.b64) d:u32, a:t", OpClass::integer, bind_popc},
     {"clz(.b32|.b64) d:u32, a:t", OpClass::integer, bind_clz},
     {"bfind[.shiftamt](.u32|.s32|.u64|.s64) d:u32, a:t", OpClass::integer, bind_bfind},
