@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "gpuforge/base/format.h"
+#include "gpuforge/sim/converge.h"
 #include "gpuforge/sim/fragments.h"
 #include "gpuforge/sim/opcode.h"
 #include "gpuforge/sim/races.h"

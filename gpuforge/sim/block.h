@@ -49,6 +49,7 @@ class Block {
   std::array<Barrier, 16> barriers;
   std::vector<std::unique_ptr<Frame>> frames;         // of calls under way
   std::vector<std::unique_ptr<Frame>> kernel_frames;  // one per warp, kept from block to block
+  std::unique_ptr<MeetingPlace> meeting;              // made when it is first needed
   std::uint32_t exited_threads = 0;
 };
 

@@ -84,6 +84,7 @@ void BlockState::start(std::uint64_t linear_index, std::uint64_t seed) {
     warp.live = warp.existing;
     warp.tracking = false;
     warp.forced = false;
+    warp.beside = 0;
     warp.sticky = false;
     warp.turn = 0;
     warp.clock = 0;

@@ -226,7 +226,7 @@ const Op* exit_lanes(Warp& warp, const Op*) {
   }
   warp.live &= ~lanes;
   warp.block->exited_threads += static_cast<std::uint32_t>(std::popcount(lanes));
-  lanes_exited(warp);
+  lanes_exited(warp, lanes);
   return take_next(warp);
 }
 

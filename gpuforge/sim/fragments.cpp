@@ -19,6 +19,7 @@ const Op* take(Warp& warp, std::size_t index) {
   const Fragment fragment = warp.fragments[index];
   remove(warp, index);
   warp.forced = fragment.forced;
+  warp.beside = fragment.beside;
   warp.turn = 0;
   make_active(warp, fragment.lanes, fragment.frame);
   return fragment.next;
@@ -80,6 +81,7 @@ const Op* take_next(Warp& warp) {
         one.forced != chosen.forced)
       continue;
     warp.fragments[best].lanes |= one.lanes;
+    warp.fragments[best].beside |= one.beside;
     remove(warp, i);
     if (i < best) --best;
   }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "gpuforge/sim/code.h"
@@ -39,12 +40,22 @@ struct Frame {
   std::vector<std::byte> params;  // code->param_bytes per lane
 };
 
+// Where a .sync instruction runs when its lanes come from several places: a frame with room for its operands.
+struct MeetingPlace {
+  explicit MeetingPlace(Code layout) : code(std::move(layout)), frame(code, 0) {}
+  Code code;
+  Frame frame;
+};
+
 // Marks of a row or predicate: lanes whose value was never written.
-inline Mask& marks_of(const Warp& warp, std::uint32_t offset) {
-  const Code& code = *warp.frame->code;
+inline Mask& marks_of(const Frame& frame, std::uint32_t offset) {
+  const Code& code = *frame.code;
   const std::uint32_t at = offset < code.masks_begin ? code.row_marks + offset / 128 * 4
                                                      : code.mask_marks + (offset - code.masks_begin);
-  return *reinterpret_cast<Mask*>(warp.rows + at);
+  return *reinterpret_cast<Mask*>(frame.rows.data() + at);
+}
+inline Mask& marks_of(const Warp& warp, std::uint32_t offset) {
+  return marks_of(*warp.frame, offset);
 }
 
 // Special registers and marks as a thread finds them at its start.

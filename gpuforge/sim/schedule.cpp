@@ -5,6 +5,7 @@
 
 #include "gpuforge/base/format.h"
 #include "gpuforge/sim/barrier.h"
+#include "gpuforge/sim/converge.h"
 #include "gpuforge/sim/fragments.h"
 
 namespace gpuforge::sim {
@@ -38,27 +39,6 @@ const Op* standing_at(const Fragment& fragment) {
   return fragment.wait == Wait::barrier ? fragment.next - 1 : fragment.next;
 }
 
-// Joins fragments that wait for the whole warp at one place. True when they are all there and may run.
-bool join_converging(Warp& warp) {
-  for (std::size_t i = 0; i < warp.fragments.size(); ++i) {
-    if (warp.fragments[i].wait != Wait::converge) continue;
-    for (std::size_t j = warp.fragments.size(); j-- > i + 1;) {
-      const Fragment& other = warp.fragments[j];
-      if (other.wait != Wait::converge || other.next != warp.fragments[i].next ||
-          other.frame != warp.fragments[i].frame)
-        continue;
-      warp.fragments[i].lanes |= other.lanes;
-      warp.fragments.erase(warp.fragments.begin() + static_cast<std::ptrdiff_t>(j));
-    }
-    warp.others = static_cast<std::uint32_t>(warp.fragments.size());
-    if (warp.fragments[i].lanes == warp.live) {
-      warp.fragments[i].wait = Wait::ready;
-      return true;
-    }
-  }
-  return false;
-}
-
 // Lanes wait for lanes of their own warp that will not come: says so and lets the first of them go on. False
 // when all wait for other warps.
 bool force_one(Warp& warp) {
@@ -69,7 +49,8 @@ bool force_one(Warp& warp) {
       chosen = &one;
   if (chosen == nullptr) return false;
   const bool aligned = chosen->wait == Wait::converge;
-  const Mask wanted = (aligned ? warp.live : chosen->sync_mask & warp.live) & ~chosen->lanes;
+  const Mask here = aligned ? chosen->lanes : gathered(warp, *chosen);
+  const Mask wanted = (aligned ? warp.live : chosen->sync_mask & warp.live) & ~here;
   std::string elsewhere;
   std::uint32_t other_site = kNoSite;
   for (const Fragment& one : warp.fragments) {
@@ -152,73 +133,8 @@ bool refuel(Warp& warp, const Op* op) {
   return false;
 }
 
-bool converge_aligned(Warp& warp, const Op* op) {
-  const bool forced = warp.forced;
-  warp.forced = false;
-  if (warp.active == warp.live || forced) return true;
-  set_aside(warp, op, Wait::converge);
-  return false;
-}
-
-bool converge_sync(Warp& warp, const Op* op, std::uint32_t mask_operand) {
-  const auto* masks = row<std::uint32_t>(warp, mask_operand);
-  const int first_lane = std::countr_zero(warp.active);
-  const Mask wanted = masks[first_lane];
-  Mask same = 0;
-  for (Mask left = warp.active; left != 0; left &= left - 1)
-    if (masks[std::countr_zero(left)] == wanted) same |= left & (~left + 1);
-  if (same != warp.active) {  // lanes with other masks go on their own
-    Frame* const frame = warp.frame;
-    const bool was_forced = warp.forced;
-    make_active(warp, warp.active & ~same, frame);
-    set_aside(warp, op, Wait::ready);
-    make_active(warp, same, frame);
-    warp.forced = was_forced;
-  }
-  if ((same & ~wanted) != 0) {
-    if (Finding* finding = report(warp, op, FindingKind::warp_sync, std::countr_zero(same & ~wanted), false))
-      finding->message =
-          format_text("lanes 0x{:x} run this instruction, but its mask 0x{:x} does not name them",
-                      same & ~wanted, wanted);
-  }
-  const bool forced = warp.forced;
-  warp.forced = false;
-  const Mask needed = wanted & warp.live;
-  if ((needed & ~warp.active) == 0 || forced) return true;
-  Mask here = warp.active;
-  for (const Fragment& one : warp.fragments)
-    if (one.wait == Wait::warp_sync && one.sync_mask == wanted && one.next == op && one.frame == warp.frame)
-      here |= one.lanes;
-  const bool barrier_only = op->destinations == 0;  // bar.warp.sync may be met at another place
-  Mask elsewhere = 0;
-  if (barrier_only)
-    for (const Fragment& one : warp.fragments)
-      if (one.wait == Wait::warp_sync && one.sync_mask == wanted && one.next->inner.full == op->inner.full)
-        elsewhere |= one.lanes;
-  if ((needed & ~(here | elsewhere)) != 0) {
-    set_aside(warp, op, Wait::warp_sync, wanted);
-    return false;
-  }
-  for (std::size_t i = warp.fragments.size(); i-- > 0;) {
-    Fragment& one = warp.fragments[i];
-    if (one.wait != Wait::warp_sync || one.sync_mask != wanted) continue;
-    if (one.next == op && one.frame == warp.frame) {
-      warp.active |= one.lanes;
-      warp.fragments.erase(warp.fragments.begin() + static_cast<std::ptrdiff_t>(i));
-    } else if (barrier_only && one.next->inner.full == op->inner.full) {
-      one.wait = Wait::ready;
-      one.next += 1;
-    }
-  }
-  warp.others = static_cast<std::uint32_t>(warp.fragments.size());
-  update_mode(warp);
-  return true;
-}
-
-void lanes_exited(Warp& warp) {
-  // A .sync instruction waits for lanes that live: it looks again.
-  for (Fragment& one : warp.fragments)
-    if (one.wait == Wait::warp_sync && (one.sync_mask & warp.live & ~one.lanes) == 0) one.wait = Wait::ready;
+void lanes_exited(Warp& warp, Mask lanes) {
+  stop_waiting_for(warp, lanes);
   join_converging(warp);
   complete_barriers(*warp.block, warp);
 }

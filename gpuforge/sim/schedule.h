@@ -8,13 +8,8 @@ namespace gpuforge::sim {
 // The warp has used up its instructions: counts them, and gives more. False when it should stop here (its
 // turn is over, the launch is cancelled or too long); it then goes on at `op`.
 bool refuel(Warp& warp, const Op* op);
-// Some lanes of the warp are gone: what waited for them may go on.
-void lanes_exited(Warp& warp);
-
-// Instructions that wait for lanes of their own warp. True: run it now for warp.active. False: the lanes were
-// set aside; the handler returns take_next(warp).
-bool converge_aligned(Warp& warp, const Op* op);
-bool converge_sync(Warp& warp, const Op* op, std::uint32_t mask_operand);
+// `lanes` of the warp are gone: what waited for them may go on.
+void lanes_exited(Warp& warp, Mask lanes);
 
 // Runs a warp until it can run no more.
 void run_warp(Warp& warp);

@@ -23,7 +23,7 @@ void report_use(Warp& warp, const Op* op, Mask lanes, std::string_view use) {
 }
 
 // Lanes whose result depends on a marked source.
-Mask spread(const Warp& warp, const Op* op, OpClass op_class) {
+Mask spread(const Warp& warp, const Op* op) {
   Mask marked = 0;
   if (op->selects) {  // destination, a, b, predicate (selp) or value (slct): the side not taken does not
                       // matter
@@ -47,9 +47,7 @@ Mask spread(const Warp& warp, const Op* op, OpClass op_class) {
   for (int slot = 0; slot < static_cast<int>(op->operand.size()); ++slot)
     if ((op->sources >> slot & 1) != 0 && op->operand[static_cast<std::size_t>(slot)] != kNoOperand)
       marked |= marks_of(warp, op->operand[static_cast<std::size_t>(slot)]);
-  marked &= warp.active;
-  // A vote or a match of one marked lane says nothing to all of them.
-  return op_class == OpClass::warp && marked != 0 ? kAllLanes : marked;
+  return marked & warp.active;
 }
 
 }  // namespace
@@ -92,9 +90,10 @@ const Op* run_tracked(Warp& warp, const Op* op) {
   }
   const OpClass op_class = warp.block->launch->image->sites[op->site].op_class;
   const bool from_memory = op_class == OpClass::load || op_class == OpClass::atomic;
-  const Mask marked = from_memory ? 0 : spread(warp, op, op_class);
+  const Mask marked = from_memory ? 0 : spread(warp, op);
+  const bool by_handler = op_class == OpClass::warp;  // when the lanes it waits for are there
   for (int slot = 0; slot < static_cast<int>(op->operand.size()); ++slot)
-    if ((op->destinations >> slot & 1) != 0) {
+    if (!by_handler && (op->destinations >> slot & 1) != 0) {
       Mask& marks = marks_of(warp, op->operand[static_cast<std::size_t>(slot)]);
       marks = (marks & ~lanes) | (marked & lanes);
     }

@@ -30,6 +30,7 @@ struct Fragment {
   Wait wait = Wait::ready;
   bool forced = false;       // reported already: runs without waiting for anybody
   Mask sync_mask = 0;        // warp_sync: whom it waits for
+  Mask beside = 0;           // lanes that came to the same .sync instruction with it, but with another mask
   std::uint8_t barrier = 0;  // barrier: which
   std::uint64_t last_run = 0;
 };
@@ -58,6 +59,7 @@ struct alignas(64) Warp {
   const Op* next = nullptr;  // where the current fragment goes on; nullptr: there is none
   bool tracking = false;     // some register holds a value never written: mode is tracked
   bool forced = false;       // the current fragment's Fragment::forced
+  Mask beside = 0;           // the current fragment's Fragment::beside
   bool starting = false;     // has not run yet
   bool sticky = false;       // the current fragment keeps its turn although others stand before it
   std::uint32_t turn = 0;    // blocks entered in this turn

@@ -2,13 +2,27 @@
 #include <bit>
 
 #include "gpuforge/sim/block.h"
+#include "gpuforge/sim/converge.h"
 #include "gpuforge/sim/fragments.h"
 #include "gpuforge/sim/races.h"
-#include "gpuforge/sim/schedule.h"
 #include "gpuforge/sim/table.h"
 
 namespace gpuforge::sim {
 namespace {
+
+// The lanes hear from each other: what one of them never wrote spoils the result of all.
+const Op* done(Warp& warp, const Op* op) {
+  if (!warp.tracking) return op + 1;
+  Mask marked = 0;
+  for (std::size_t slot = 0; slot < op->operand.size(); ++slot)
+    if ((op->sources >> slot & 1) != 0) marked |= marks_of(warp, op->operand[slot]) & warp.active;
+  for (std::size_t slot = 0; slot < op->operand.size(); ++slot)
+    if ((op->destinations >> slot & 1) != 0) {
+      Mask& marks = marks_of(warp, op->operand[slot]);
+      marks = (marks & ~warp.active) | (marked != 0 ? warp.active : 0u);
+    }
+  return op + 1;
+}
 
 enum class Shuffle { up, down, bfly, idx };
 
@@ -52,31 +66,33 @@ const Op* shuffle(Warp& warp, const Op* op) {
   const auto* c = row<std::uint32_t>(warp, op->operand[4]);
   std::uint32_t results[kLanes];
   Mask inside = 0;
-  Mask outside_mask = 0;  // reads of lanes that do not take part
+  Mask undefined = 0;  // reads of lanes that do not take part
   Mask marked = 0;
   const Mask source_marks = warp.tracking ? marks_of(warp, op->operand[2]) : 0;
   for (int lane = 0; lane < kLanes; ++lane) {
     const ShuffleFrom source = shuffle_source<kind>(lane, b[lane], c[lane]);
     results[lane] = from[source.lane];
     inside |= static_cast<Mask>(source.inside) << lane;
-    outside_mask |= (~warp.active >> source.lane & 1u) << lane;
+    undefined |= (~warp.active >> source.lane & 1u) << lane;
     marked |= (source_marks >> source.lane & 1u) << lane;
   }
-  outside_mask &= warp.active;
-  if (outside_mask != 0) {
-    if (Finding* finding = report(warp, op, FindingKind::warp_sync, std::countr_zero(outside_mask), false))
-      finding->message = "this shuffle reads a lane that does not take part: its value is undefined";
-  }
+  undefined &= warp.active;
   for (Mask left = warp.active; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
-    to[lane] = results[lane];
+    to[lane] = (undefined >> lane & 1u) != 0 ? 0 : results[lane];
   }
   Mask& flag = predicate(warp, op->operand[1]);
   flag = (flag & ~warp.active) | (inside & warp.active);
+  if (undefined != 0 && warp.block->launch->checks.initialized && !warp.tracking) {
+    warp.tracking = true;
+    update_mode(warp);
+  }
   if (warp.tracking) {
+    const Mask choice_marks = marks_of(warp, op->operand[3]) | marks_of(warp, op->operand[4]);
     Mask& marks = marks_of(warp, op->operand[0]);
-    marks = (marks & ~warp.active) | (marked & warp.active);
-    marks_of(warp, op->operand[1]) &= ~warp.active;
+    marks = (marks & ~warp.active) | ((marked | undefined | choice_marks) & warp.active);
+    Mask& flag_marks = marks_of(warp, op->operand[1]);
+    flag_marks = (flag_marks & ~warp.active) | (choice_marks & warp.active);
   }
   return op + 1;
 }
@@ -103,14 +119,14 @@ const Op* vote(Warp& warp, const Op* op) {
   if constexpr (kind == Vote::ballot) {
     auto* to = row<std::uint32_t>(warp, op->operand[0]);
     for (Mask left = warp.active; left != 0; left &= left - 1) to[std::countr_zero(left)] = votes;
-    return op + 1;
+    return done(warp, op);
   }
   bool result = votes != 0;
   if (kind == Vote::all) result = votes == warp.active;
   if (kind == Vote::uni) result = votes == 0 || votes == warp.active;
   Mask& to = predicate(warp, op->operand[0]);
   to = (to & ~warp.active) | (result ? warp.active : 0u);
-  return op + 1;
+  return done(warp, op);
 }
 
 template <Vote kind>
@@ -148,7 +164,7 @@ const Op* match_lanes(Warp& warp, const Op* op) {
     Mask& flag = predicate(warp, op->operand[1]);
     flag = (flag & ~warp.active) | (everywhere ? warp.active : 0u);
   }
-  return op + 1;
+  return done(warp, op);
 }
 Handlers bind_match_any(const Match& match) {
   if (match.type == Type::b64) return {match_lanes<std::uint64_t, false>, match_lanes<std::uint64_t, false>};
@@ -168,7 +184,7 @@ const Op* reduce(Warp& warp, const Op* op) {
     result = F::apply(result, from[std::countr_zero(left)]);
   auto* to = row<T>(warp, op->operand[0]);
   for (Mask left = warp.active; left != 0; left &= left - 1) to[std::countr_zero(left)] = result;
-  return op + 1;
+  return done(warp, op);
 }
 struct Sum {
   static std::uint32_t apply(std::uint32_t a, std::uint32_t b) { return a + b; }
@@ -243,7 +259,7 @@ Handlers bind_float_reduction(const Match& match) {
 const Op* active_mask(Warp& warp, const Op* op) {
   auto* to = row<std::uint32_t>(warp, op->operand[0]);
   for (Mask left = warp.active; left != 0; left &= left - 1) to[std::countr_zero(left)] = warp.active;
-  return op + 1;
+  return done(warp, op);
 }
 Handlers bind_active_mask(const Match&) {
   return {active_mask, active_mask};
@@ -258,7 +274,7 @@ const Op* elect(Warp& warp, const Op* op) {
     to[std::countr_zero(left)] = static_cast<std::uint32_t>(leader);
   Mask& flag = predicate(warp, op->operand[1]);
   flag = (flag & ~warp.active) | (Mask{1} << leader);
-  return op + 1;
+  return done(warp, op);
 }
 Handlers bind_elect(const Match&) {
   return {elect, elect};
@@ -268,7 +284,6 @@ const Op* warp_barrier(Warp& warp, const Op* op) {
   const Mask before = warp.active;
   if (!converge_sync(warp, op, op->operand[0])) return take_next(warp);
   RaceDetector* const races = warp.block->launch->races;
-  // Lanes that met at another place were let go already: the sync is told for the whole mask.
   const Mask wanted = row<std::uint32_t>(warp, op->operand[0])[std::countr_zero(before)];
   if (races != nullptr) races->warp_sync(warp, (wanted & warp.live) | warp.active);
   return op + 1;

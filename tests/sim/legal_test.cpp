@@ -126,8 +126,8 @@ TEST(SimBugsLegal, EarlyExit) {
   check_silent(warps("early_exit", 1, 128, 128, 128, 40), expected);
 }
 
-// NVRTC unrolls the loop, so that lanes meet in one shuffle from two places, which the simulator refuses yet.
-TEST(SimBugsLegal, DISABLED_DivergentLoopWithShuffles) {
+// NVRTC unrolls the loop, so that lanes meet in one shuffle from two places.
+TEST(SimBugsLegal, DivergentLoopWithShuffles) {
   const Case one = warps("divergent_loop", 1, 32, 32, 32);
   Words left(32), expected(32);
   for (std::size_t i = 0; i < 32; ++i) left[i] = one.in[i] % 5;
@@ -158,8 +158,8 @@ TEST(SimBugsLegal, DISABLED_StructuresWithPadding) {
   check_silent(warps("padded_copy", 1, 32, 32, 32, 1), expected);
 }
 
-// The value read from a lane that takes no part is reported when it is read, not when it is used.
-TEST(SimBugsLegal, DISABLED_ShuffleBeyondHalfAWarp) {
+// The value read from a lane that takes no part would be reported where it is used.
+TEST(SimBugsLegal, ShuffleBeyondHalfAWarp) {
   check_silent(warps("half_warp_tail", 1, 32, 1, 32), {16 * 17 / 2});
 }
 
@@ -190,8 +190,7 @@ TEST(SimBugsLegal, PollingWithAtomicsAndAcquire) {
   check_silent(grids("poll_with_atomics", 2, 1, 5, 1), {1, 1, 2, 1, 3});
 }
 
-// As above.
-TEST(SimBugsLegal, DISABLED_ShuffleFromTwoBranches) {
+TEST(SimBugsLegal, ShuffleFromTwoBranches) {
   Words expected(32);
   for (std::uint32_t i = 0; i < 32; ++i) expected[i] = i < 16 ? (i + 17) * 5 + 1 : (i - 15) * 3 + 2;
   check_silent(warps("shuffle_from_two_branches", 1, 32, 32, 32), expected);

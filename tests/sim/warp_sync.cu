@@ -35,7 +35,7 @@ __global__ void shuffle_outside_mask(u32* out, const u32* in, u32) {
 template <bool kBug>
 __global__ void shuffle_inactive(u32* out, const u32* in, u32) {
   if (threadIdx.x < 16)
-    // BUG(shuffle_inactive): warp_sync uninitialized@global?
+    // BUG(shuffle_inactive): uninitialized@global
     out[threadIdx.x] = __shfl_sync(0x0000ffffu, in[threadIdx.x], kBug ? 20 : 4);
 }
 
