@@ -59,22 +59,8 @@ void deliver(Frame& frame, const Op* op, Mask lanes, std::uint32_t value) {
   std::memcpy(at, &old, 4);
 }
 
-void open_barrier(Warp& warp, const Op* op, int id) {
-  Block& block = *warp.block;
+void open_barrier(Block& block, int id) {
   Barrier& barrier = block.barriers[static_cast<std::size_t>(id)];
-  if (barrier.expected == 0 && block.exited_threads != 0) {
-    const int lane = warp.active != 0 ? std::countr_zero(warp.active) : 0;
-    if (Finding* finding = report(warp, op, FindingKind::barrier, lane, false))
-      finding->message = format_text(
-          "{} of the block's {} threads had exited when the others met at this barrier, which counts all "
-          "threads",
-          block.exited_threads, block.launch->threads_per_block);
-  }
-  if (barrier.expected != 0 && barrier.threads > barrier.expected) {
-    if (Finding* finding = report(warp, op, FindingKind::barrier, std::countr_zero(warp.active), false))
-      finding->message = format_text("{} threads came to barrier {}, which expects {}", barrier.threads, id,
-                                     barrier.expected);
-  }
   RaceDetector* const races = block.launch->races;
   if (races != nullptr) races->barrier_completed(block, id);
   for (Warp& other : block.warps)
@@ -150,8 +136,13 @@ const Op* barrier_handler(Warp& warp, const Op* op) {
     return take_next(warp);
   }
   const std::uint32_t result = reduces ? reduction(what, barrier) : 0;
+  if (barrier.expected != 0 && barrier.threads > barrier.expected) {
+    if (Finding* finding = report(warp, op, FindingKind::barrier, std::countr_zero(warp.active), false))
+      finding->message = format_text("{} threads came to barrier {}, which expects {}", barrier.threads, id,
+                                     barrier.expected);
+  }
   const Mask lanes = warp.active;
-  open_barrier(warp, op, id);
+  open_barrier(block, id);
   if (reduces) deliver(*warp.frame, op, lanes, result);
   if (what != What::arrive && races != nullptr) races->barrier_leave(warp, lanes, id);
   return op + 1;
@@ -199,15 +190,25 @@ std::span<const OpcodeRow> barrier_rows() {
   return kRows;
 }
 
-void complete_barriers(Block& block, Warp& warp) {
+void complete_barriers(Block& block) {
   for (std::size_t id = 0; id < block.barriers.size(); ++id) {
-    Barrier& barrier = block.barriers[id];
-    if (!barrier.open || barrier.expected != 0 || !all_there(block, barrier)) continue;
-    // Told at the place where the first one waits.
-    Op at;
-    at.site = barrier.site;
-    open_barrier(warp, &at, static_cast<int>(id));
+    const Barrier& barrier = block.barriers[id];
+    if (barrier.open && barrier.expected == 0 && all_there(block, barrier))
+      open_barrier(block, static_cast<int>(id));
   }
+}
+
+std::string lost_to_exits(const Block& block, int id) {
+  const Barrier& barrier = block.barriers[static_cast<std::size_t>(id)];
+  const auto warps = static_cast<std::uint32_t>(block.warps.size());
+  if (block.exited_threads == 0 || barrier.expected > warps * kLanes) return {};
+  std::uint32_t may_come = barrier.threads;
+  for (const Warp& warp : block.warps)
+    if ((warp.live & ~barrier.arrived[warp.index]) != 0) may_come += kLanes;
+  if (may_come >= barrier.expected) return {};
+  return format_text("barrier {} expects {} threads and {} came: {} of the block's {} threads have exited",
+                     id, barrier.expected, barrier.threads, block.exited_threads,
+                     block.launch->threads_per_block);
 }
 
 }  // namespace gpuforge::sim

@@ -84,6 +84,22 @@ bool runnable(const Warp& warp) {
                                              [](const Fragment& one) { return one.wait == Wait::ready; });
 }
 
+// A barrier with a count that threads have exited instead of coming to. False: there is none.
+bool report_lost_barrier(Block& block) {
+  for (Warp& warp : block.warps)
+    for (const Fragment& one : warp.fragments) {
+      if (one.wait != Wait::barrier) continue;
+      const std::string why = lost_to_exits(block, one.barrier);
+      if (why.empty()) continue;
+      warp.frame = one.frame;
+      const int lane = std::countr_zero(one.lanes);
+      if (Finding* finding = report(warp, standing_at(one), FindingKind::barrier, lane, true))
+        finding->message = why;
+      return true;
+    }
+  return false;
+}
+
 void report_deadlock(Block& block) {
   std::string all;
   Warp* first = nullptr;
@@ -136,7 +152,7 @@ bool refuel(Warp& warp, const Op* op) {
 void lanes_exited(Warp& warp, Mask lanes) {
   stop_waiting_for(warp, lanes);
   join_converging(warp);
-  complete_barriers(*warp.block, warp);
+  complete_barriers(*warp.block);
 }
 
 void charge(Warp& warp) {
@@ -187,7 +203,7 @@ bool run_block(Block& block, bool may_yield) {
       progress =
           std::any_of(block.warps.begin(), block.warps.end(), [](Warp& warp) { return force_one(warp); });
       if (!progress) {
-        report_deadlock(block);
+        if (!report_lost_barrier(block)) report_deadlock(block);
         return true;
       }
     }

@@ -91,12 +91,26 @@ TEST(SimSync, PartOfAWarpAtABarrierThatAllowsIt) {
   EXPECT_TRUE(test.run().clean());
 }
 
-TEST(SimSync, ExitedThreadsAtABarrier) {
-  TestRun test(kernel("setp.ge.u32 %p1, %r0, 40; @%p1 exit; bar.sync 0; ret;"));
+TEST(SimSync, ABarrierWaitsForThreadsThatHaveNotExited) {
+  for (const int left : {40, 32, 1})
+    for (const char* barrier : {"bar.sync 0;", "barrier.sync 0;", "bar.red.popc.u32 %r1, 0, %p1;"}) {
+      TestRun test(kernel(format_text("setp.ge.u32 %p1, %r0, {}; @%p1 exit; {} st.global.u32 [%d0], 5; ret;",
+                                      left, barrier)));
+      const auto& out = test.words(64);
+      const LaunchReport report = test.run({1, 1, 1}, {64, 1, 1});
+      EXPECT_TRUE(report.clean()) << barrier << "\n" << report.text();
+      EXPECT_EQ(out[0], 5u);
+    }
+}
+
+TEST(SimSync, ExitedThreadsAtABarrierThatCountsThem) {
+  TestRun test(kernel("setp.ge.u32 %p1, %r0, 32; @%p1 exit; bar.sync 1, 64; ret;"));
   test.words(64);
   const LaunchReport report = test.run({1, 1, 1}, {64, 1, 1});
-  ASSERT_EQ(report.count(FindingKind::barrier), 1u) << report.text();
-  EXPECT_THAT(report.findings[0].message, HasSubstr("24 of the block's 64 threads"));
+  ASSERT_EQ(report.findings.size(), 1u) << report.text();
+  EXPECT_EQ(report.findings[0].kind, FindingKind::barrier);
+  EXPECT_EQ(report.findings[0].message,
+            "barrier 1 expects 64 threads and 32 came: 32 of the block's 64 threads have exited");
 }
 
 TEST(SimSync, WrongCounts) {

@@ -14,13 +14,13 @@ __global__ void divergent(u32* out, const u32* in, u32) {
   out[threadIdx.x] = value;
 }
 
-// Threads beyond n return before the barrier.
+// A warp returns before a barrier that counts it.
 template <bool kBug>
 __global__ void after_return(u32* out, const u32* in, u32 n) {
   __shared__ u32 words[64];
   if (kBug && threadIdx.x >= n) return;
   if (threadIdx.x < n) words[threadIdx.x] = in[threadIdx.x];
-  __syncthreads();  // BUG(after_return): barrier
+  asm volatile("bar.sync 1, 64;" ::: "memory");  // BUG(after_return): barrier
   if (threadIdx.x < n) out[threadIdx.x] = words[n - 1 - threadIdx.x];
 }
 
@@ -65,14 +65,14 @@ __global__ void crossed(u32* out, const u32* in, u32) {
   out[threadIdx.x] = in[threadIdx.x];
 }
 
-// A loop with a barrier that warps leave at different times.
+// A loop with a barrier of two warps that they leave at different times.
 template <bool kBug>
 __global__ void uneven_loop(u32* out, const u32* in, u32 n) {
   const u32 rounds = kBug ? 1 + threadIdx.x / 32 : n;
   u32 value = in[threadIdx.x];
   for (u32 i = 0; i < rounds; ++i) {
     value += 1;
-    __syncthreads();  // BUG(uneven_loop): barrier
+    asm volatile("bar.sync 1, 64;" ::: "memory");  // BUG(uneven_loop): barrier
   }
   out[threadIdx.x] = value;
 }

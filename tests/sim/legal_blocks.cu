@@ -164,3 +164,12 @@ extern "C" __global__ void voting_barriers(u32* out, const u32* in, u32) {
   const int count = __syncthreads_count(in[threadIdx.x] > 60);
   out[threadIdx.x] = words[threadIdx.x ^ 32] + (all != 0 ? 100 : 0) + static_cast<u32>(count) * 1000;
 }
+
+// Threads beyond n return before the barrier, which waits for the others alone.
+extern "C" __global__ void barrier_after_return(u32* out, const u32* in, u32 n) {
+  __shared__ u32 words[128];
+  if (threadIdx.x >= n) return;
+  words[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = words[n - 1 - threadIdx.x];
+}

@@ -208,6 +208,15 @@ TEST(SimBugsLegal, BarrierFromTwoBranches) {
   check_silent(blocks("barrier_from_two_branches", 1, 64, 64, 64), expected);
 }
 
+TEST(SimBugsLegal, BarrierAfterSomeReturned) {
+  for (const std::uint32_t n :
+       {40u, 64u, 33u}) {  // part of a warp and a whole one, two warps, all but one lane
+    Words expected(128);
+    for (std::uint32_t i = 0; i < n; ++i) expected[i] = n - i;
+    check_silent(blocks("barrier_after_return", 1, 128, 128, 128, n), expected);
+  }
+}
+
 TEST(SimBugsLegal, BarrierInAFunction) {
   Words expected = reversed(numbered(64, 2));
   for (std::size_t i = 0; i < 64; i += 2) std::swap(expected[i], expected[i + 1]);
