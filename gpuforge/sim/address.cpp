@@ -52,13 +52,13 @@ Finding* made(Warp& warp, const Op* op, FindingKind kind, Space space, int lane,
   return finding;
 }
 
-std::uint64_t space_bytes(const Warp& warp, Space space) {
+std::uint64_t space_bytes(const Warp& warp, Space space, int lane) {
   const Block& block = *warp.block;
   switch (space) {
     case Space::shared:
       return block.launch->shared_bytes;
     case Space::local:
-      return block.local_stride;
+      return block.uses_stack ? warp.frame->stack[static_cast<std::size_t>(lane)] : block.local_stride;
     default:
       return block.launch->params.size();
   }
@@ -175,7 +175,7 @@ void report_outside(Warp& warp, const Op* op, Use use, Space space, int lane, st
   }
   Finding* finding = made(warp, op, FindingKind::out_of_bounds, space, lane, address, bytes, true);
   if (finding == nullptr) return;
-  const std::uint64_t size = space_bytes(warp, space);
+  const std::uint64_t size = space_bytes(warp, space, lane);
   std::string_view owner = "block's shared memory";
   if (space == Space::local) owner = "thread's local memory";
   if (space == Space::param) owner = "kernel's parameters";

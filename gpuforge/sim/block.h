@@ -44,6 +44,7 @@ class Block {
   std::byte* local = nullptr;
   std::uint64_t* local_initialized = nullptr;
   std::uint32_t local_stride = 0;  // a multiple of 64
+  bool uses_stack = false;         // local memory ends where Frame::stack says
   std::vector<Warp> warps;
   std::vector<std::uint32_t> order;  // in which warps take turns
   std::array<Barrier, 16> barriers;

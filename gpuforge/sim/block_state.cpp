@@ -9,11 +9,13 @@
 namespace gpuforge::sim {
 namespace {
 
-constexpr std::uint32_t kRecursionLocalBytes = 16 * 1024;  // per thread, when the depth of calls is not known
+constexpr std::uint32_t kUnknownLocalBytes =
+    16 * 1024;  // per thread, when no depth of calls or alloca is known
 
 std::uint32_t local_stride(const Launch& launch) {
   const Image& image = *launch.image;
-  const std::uint32_t bytes = image.max_local_bytes + (image.recursive ? kRecursionLocalBytes : 0);
+  const std::uint32_t bytes =
+      image.max_local_bytes + (image.recursive || image.uses_stack ? kUnknownLocalBytes : 0);
   return (bytes + 63) / 64 * 64;
 }
 
@@ -46,6 +48,7 @@ BlockState::BlockState(Launch& launch)
   block_.local = local_.data();
   block_.local_initialized = local_bits_.data();
   block_.local_stride = local_stride(launch);
+  block_.uses_stack = launch.image->uses_stack;
   block_.warps.resize(warps_of(launch));
   for (std::uint32_t i = 0; i < block_.warps.size(); ++i) {
     Warp& warp = block_.warps[i];

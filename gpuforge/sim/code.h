@@ -146,6 +146,7 @@ struct Image {
   std::uint32_t max_local_bytes = 0;  // of the kernel and its deepest chain of calls; recursion aside
   std::uint32_t param_bytes = 0;      // of the kernel
   bool recursive = false;             // or unknown callees
+  bool uses_stack = false;            // alloca: local memory beyond what functions declare
   bool talks_across_blocks =
       false;                    // strong accesses or atomics in global memory: blocks may wait for each other
   bool lanes_may_wait = false;  // atomics or strong loads: a lane may wait for another of its warp

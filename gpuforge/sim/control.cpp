@@ -151,10 +151,20 @@ void copy_to_local(const Warp& warp, const Frame& frame) {
     }
 }
 
+// Behind all that the running lanes' function has in local memory.
+std::uint32_t end_of_locals(const Warp& warp) {
+  const Frame& frame = *warp.frame;
+  std::uint32_t end = frame.local_base + frame.code->local_bytes;
+  if (!warp.block->uses_stack) return end;
+  for (Mask left = warp.active; left != 0; left &= left - 1)
+    end = std::max(end, frame.stack[static_cast<std::size_t>(std::countr_zero(left))]);
+  return (end + 15) / 16 * 16;
+}
+
 // Starts `code` for the running lanes; they go on behind `op` when it returns.
 const Op* start_call(Warp& warp, const Op* op, const Call& call, const Code& code) {
   Frame& caller = *warp.frame;
-  const std::uint32_t local_base = caller.local_base + caller.code->local_bytes;
+  const std::uint32_t local_base = end_of_locals(warp);
   if (caller.depth + 1 >= kMaxDepth || local_base + code.local_bytes > warp.block->local_stride)
     return overflow(warp, op, std::countr_zero(warp.active));
   auto frame = std::make_unique<Frame>(code, caller.depth + 1);

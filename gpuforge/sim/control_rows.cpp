@@ -5,6 +5,7 @@
 #include "gpuforge/sim/fragments.h"
 #include "gpuforge/sim/races.h"
 #include "gpuforge/sim/schedule.h"
+#include "gpuforge/sim/stack.h"
 #include "gpuforge/sim/table.h"
 
 namespace gpuforge::sim {
@@ -57,6 +58,10 @@ constexpr OpcodeRow kRows[] = {
      "by name or through a register; printf and assert are built in"},
     {"ret[.uni]", OpClass::control, nullptr},
     {"exit", OpClass::control, nullptr},
+    {"alloca(.u32|.u64) d:t, a:t", OpClass::other, bind_alloca},
+    {"alloca(.u32|.u64) d:t, a:t, n", OpClass::other, bind_alloca},
+    {"stacksave(.u32|.u64) d:t", OpClass::other, bind_stack_save},
+    {"stackrestore(.u32|.u64) a:t", OpClass::other, bind_stack_restore},
     {"trap", OpClass::control, bind_trap},
     {"brkpt", OpClass::other, bind_nothing, "ignored"},
     {"pmevent[.mask] n", OpClass::other, bind_nothing, "ignored"},

@@ -172,6 +172,7 @@ void start_frame(Warp& warp, Frame& frame) {
   for (const SpecialRow& special : frame.code->specials)
     if (!frame.started || differs_by_block(special.which)) fill_special(warp, frame, special);
   frame.started = true;
+  if (warp.block->uses_stack) frame.stack.fill(frame.local_base + frame.code->local_bytes);
   std::byte* const marks = frame.rows.data() + frame.code->row_marks;
   std::memset(marks, 0, frame.code->frame_bytes - frame.code->row_marks);
   for (const Unwritten& one : frame.code->unwritten)

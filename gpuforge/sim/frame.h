@@ -1,6 +1,7 @@
 // One activation of a function by some lanes of a warp: rows, parameters, where to return.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -35,6 +36,7 @@ struct Frame {
   std::uint32_t depth = 0;
   std::uint64_t serial = 0;  // frames of a warp are numbered as they are made
   std::uint32_t local_base = 0;
+  std::array<std::uint32_t, kLanes> stack{};  // where each lane's local memory ends, when alloca is used
   bool started = false;  // by an earlier block: only what differs between blocks is filled in again
   AlignedBytes rows;
   std::vector<std::byte> params;  // code->param_bytes per lane

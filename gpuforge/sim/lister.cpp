@@ -1,6 +1,7 @@
 #include "gpuforge/sim/lister.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "gpuforge/base/error.h"
@@ -10,6 +11,7 @@ namespace gpuforge::sim {
 namespace {
 
 constexpr std::uint32_t kMaxLocalBytes = 512 * 1024;  // per thread, as on the GPU
+constexpr std::uint64_t kMaxStackAlignment = 1u << 23;
 constexpr std::uint32_t kMaxParamBytes = 64 * 1024;
 
 std::uint32_t aligned(std::uint64_t value, std::uint64_t alignment) {
@@ -245,6 +247,7 @@ void Lister::instruction(const ptx::Instruction& instruction) {
     line.guard = named_source(instruction.guard.predicate, OperandType::pred, {}, instruction.position);
     line.guard_negated = instruction.guard.negated;
   }
+  if (instruction.opcode == "alloca") stack_memory(instruction);
   if (found->row->bind != nullptr) return plain(instruction, *found, std::move(line));
   if (instruction.opcode == "bra") return branch(instruction, std::move(line));
   if (instruction.opcode == "brx") return branch_table(instruction, std::move(line));
@@ -257,6 +260,16 @@ void Lister::instruction(const ptx::Instruction& instruction) {
     return append(std::move(line));
   }
   unsupported(instruction.position, format_text("the simulator does not know {}", instruction.opcode));
+}
+
+void Lister::stack_memory(const ptx::Instruction& instruction) {
+  builder_.image->uses_stack = true;
+  if (instruction.operands.size() < 3) return;
+  const std::uint64_t alignment = std::get<ptx::Constant>(instruction.operands[2].value).bits;
+  if (!std::has_single_bit(alignment) || alignment > kMaxStackAlignment)
+    refuse(instruction.position,
+           format_text("alloca expects an alignment that is a power of two up to {}, found {}",
+                       kMaxStackAlignment, alignment));
 }
 
 void Lister::branch(const ptx::Instruction& instruction, Line line) {

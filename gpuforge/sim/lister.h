@@ -25,6 +25,7 @@ class Lister {
   void declare_ahead(const ptx::Block& block);
   void declare(const ptx::Variable& variable);
   void instruction(const ptx::Instruction& instruction);
+  void stack_memory(const ptx::Instruction& instruction);
   void branch(const ptx::Instruction& instruction, Line line);
   void branch_table(const ptx::Instruction& instruction, Line line);
   void call(const ptx::Instruction& instruction, Line line);

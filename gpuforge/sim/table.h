@@ -27,7 +27,7 @@ std::span<const OpcodeRow> atomic_rows();      // atom red
 // beside the executor
 std::span<const OpcodeRow> warp_rows();     // shfl vote match redux activemask elect bar.warp.sync
 std::span<const OpcodeRow> barrier_rows();  // bar barrier
-std::span<const OpcodeRow> control_rows();  // bra brx call ret exit trap, fence membar, nanosleep
+std::span<const OpcodeRow> control_rows();  // bra brx call ret exit alloca trap, fence membar, nanosleep
 
 std::vector<std::span<const OpcodeRow>> opcode_families();
 // The table as docs/sim.md has it.

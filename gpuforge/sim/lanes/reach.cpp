@@ -154,11 +154,25 @@ bool reach_shared_lanes(Part& part, Target* target) {
   return true;
 }
 
+// With alloca each lane's local memory ends somewhere else.
+bool within_stack(const Part& part) {
+  for (Mask left = part.lanes; left != 0; left &= left - 1) {
+    const int lane = first_lane(left);
+    if (part.address[lane] + part.request.bytes <= part.warp.frame->stack[static_cast<std::size_t>(lane)])
+      continue;
+    report_outside(part.warp, part.op, part.request.use, Space::local, lane, part.address[lane],
+                   part.request.bytes);
+    return false;
+  }
+  return true;
+}
+
 bool reach_local_lanes(Part& part, Target* target) {
   Block& block = *part.warp.block;
   Launch& launch = *block.launch;
   alignas(64) Offsets offset;
   if (!checked_offsets(offset, part, Space::local, block.local_stride)) return false;
+  if (block.uses_stack && !within_stack(part)) return false;
   const std::uint64_t stride = block.local_stride;
   const std::uint64_t thread = std::uint64_t{part.warp.index} * kLanes;
   const int filler = first_lane(part.lanes);
