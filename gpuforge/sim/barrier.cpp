@@ -62,7 +62,7 @@ void deliver(Frame& frame, const Op* op, Mask lanes, std::uint32_t value) {
 void open_barrier(Block& block, int id) {
   Barrier& barrier = block.barriers[static_cast<std::size_t>(id)];
   RaceDetector* const races = block.launch->races;
-  if (races != nullptr) races->barrier_completed(block, id);
+  if (races != nullptr) races->barrier_completed(block, id, barrier.expected == 0);
   for (Warp& other : block.warps)
     for (Fragment& one : other.fragments) {
       if (one.wait != Wait::barrier || one.barrier != id) continue;

@@ -78,7 +78,7 @@ class BlockClocks {
 
   void warp_sync(std::uint32_t warp, Mask mask, Mask live, Stamp& now);
   void arrive(std::uint32_t warp, Mask mask, Mask live, int barrier, Stamp& now);
-  void completed(std::span<const Mask> live, int barrier, Stamp& now);
+  void completed(std::span<const Mask> live, int barrier, bool waited_for_all, Stamp& now);
   void leave(std::uint32_t warp, Mask mask, Mask live, int barrier);
   void fence(std::uint32_t warp, Mask mask, Mask live, bool device, Stamp& now);
 

@@ -169,7 +169,7 @@ void RaceStage::arrive(std::uint32_t block, std::uint32_t index, int barrier, Ma
   races_->barrier_arrive(warp(block, index), mask & live_, barrier);
 }
 void RaceStage::complete(std::uint32_t block, int barrier) {
-  races_->barrier_completed(*blocks_[block], barrier);
+  races_->barrier_completed(*blocks_[block], barrier, barrier == 0);
 }
 void RaceStage::leave(std::uint32_t block, std::uint32_t index, int barrier, Mask mask) {
   races_->barrier_leave(warp(block, index), mask & live_, barrier);

@@ -49,7 +49,7 @@ class RaceStage {
   void fence_lanes(std::uint32_t block, std::uint32_t warp, Mask mask, Scope scope);
   void warp_sync(std::uint32_t block, std::uint32_t warp, Mask mask = kAllLanes);
   void arrive(std::uint32_t block, std::uint32_t warp, int barrier = 0, Mask mask = kAllLanes);
-  void complete(std::uint32_t block, int barrier = 0);
+  void complete(std::uint32_t block, int barrier = 0);  // number 0 waits for all threads, the others count
   void leave(std::uint32_t block, std::uint32_t warp, int barrier = 0, Mask mask = kAllLanes);
   void barrier(std::uint32_t block);  // bar.sync 0 of all warps
   void end_block(std::uint32_t block);

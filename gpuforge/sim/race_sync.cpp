@@ -98,15 +98,15 @@ void BlockClocks::arrive(std::uint32_t warp, Mask mask, Mask live, int barrier, 
   }
 }
 
-void BlockClocks::completed(std::span<const Mask> live, int barrier, Stamp& now) {
+void BlockClocks::completed(std::span<const Mask> live, int barrier, bool waited_for_all, Stamp& now) {
   auto& slot = barriers_[static_cast<std::size_t>(barrier)];
   if (slot == nullptr) return;
   Phase& phase = slot->phases[slot->now % slot->phases.size()];
   for (std::size_t warp = 0; warp < count_; ++warp) {
-    // A barrier waits for the threads that have not exited: those that have are behind it.
-    if (live[warp] == 0)
+    // A barrier of all threads waits for those that have not exited: those that have are behind it.
+    if (live[warp] == 0 && waited_for_all)
       phase.known[warp] = now;
-    else if (!covers(phase.arrived[warp], live[warp]))
+    else if (phase.arrived[warp] == 0 || !covers(phase.arrived[warp], live[warp]))
       exact_ = true;
     else if (phase.whole[warp] != 0 && warps_[warp].last_access <= phase.known[warp])
       // It has waited: up to now it did nothing more. So after a barrier of the whole block everything is

@@ -262,13 +262,13 @@ void RaceDetector::barrier_arrive(Warp& warp, Mask mask, int barrier) {
   state.races_of(*warp.block).clocks.arrive(warp.index, mask, warp.live, barrier, state.now);
 }
 
-void RaceDetector::barrier_completed(Block& block, int barrier) {
+void RaceDetector::barrier_completed(Block& block, int barrier, bool waited_for_all) {
   State& state = *state_;
   if (state.off) return;
   std::array<Mask, 64> live{};
   const std::size_t count = std::min(live.size(), block.warps.size());
   for (std::size_t i = 0; i < count; ++i) live[i] = block.warps[i].live;
-  state.races_of(block).clocks.completed({live.data(), count}, barrier, state.now);
+  state.races_of(block).clocks.completed({live.data(), count}, barrier, waited_for_all, state.now);
 }
 
 void RaceDetector::barrier_leave(Warp& warp, Mask mask, int barrier) {

@@ -32,9 +32,10 @@ class RaceDetector {
   void warp_sync(Warp& warp, Mask mask);  // bar.warp.sync, once for all its lanes
   // Named barriers 0 to 15 of the block. arrive: bar.arrive, and the first half of bar.sync. leave: the
   // second half, once the barrier has completed. All arrivals of a phase come before its first leave;
-  // `completed` is told once in between.
+  // `completed` is told once in between, and whether the barrier waited for every thread that lives (one
+  // with a count of threads does not).
   void barrier_arrive(Warp& warp, Mask mask, int barrier);
-  void barrier_completed(Block& block, int barrier);
+  void barrier_completed(Block& block, int barrier, bool waited_for_all);
   void barrier_leave(Warp& warp, Mask mask, int barrier);
   void fence(Warp& warp, Mask mask, Scope scope);
 

@@ -317,6 +317,23 @@ TEST(Races, ExitedWarpsDoNotHoldBack) {
   EXPECT_EQ(stage.found(), 0u);
 }
 
+// A barrier that counts threads does not wait for those that never come.
+TEST(Races, ExitedWarpsAreNotBehindABarrierThatCounts) {
+  for (const bool arrives : {false, true})
+    for (const bool late : {false, true}) {
+      RaceStage stage(1, 3);
+      if (!late) stage.write(0, 64, 0);
+      if (arrives) stage.arrive(0, 2, 1);
+      if (late) stage.write(0, 64, 0);
+      stage.warp(0, 2).live = 0;
+      for (const std::uint32_t warp : {0u, 1u}) stage.arrive(0, warp, 1);
+      stage.complete(0, 1);
+      for (const std::uint32_t warp : {0u, 1u}) stage.leave(0, warp, 1);
+      stage.read(0, 0, 0);
+      EXPECT_EQ(stage.found() == 0, arrives && !late);
+    }
+}
+
 TEST(Races, AtomicsAndPlainAccesses) {
   for (const bool shared : {true, false}) {
     RaceStage stage(1, 2);
