@@ -95,6 +95,7 @@ void BlockState::start(std::uint64_t linear_index, std::uint64_t seed) {
     warp.given = 0;
     warp.starting = true;
     warp.frame_serial = 0;
+    warp.parted = 0;
     warp.fragments.clear();
     warp.others = 0;
     start_frame(warp, frame);

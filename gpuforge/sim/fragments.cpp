@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "gpuforge/sim/block_state.h"
+
 namespace gpuforge::sim {
 namespace {
 
@@ -9,6 +11,8 @@ namespace {
 // together; short where a lane may be waiting for one that never gets a turn.
 constexpr std::uint32_t kTurnBlocks = 1024 * 1024;
 constexpr std::uint32_t kWaitingTurnBlocks = 256;
+
+constexpr std::ptrdiff_t kMostParts = 3;  // ready ones beside the one that runs
 
 void remove(Warp& warp, std::size_t index) {
   warp.fragments.erase(warp.fragments.begin() + static_cast<std::ptrdiff_t>(index));
@@ -25,7 +29,31 @@ const Op* take(Warp& warp, std::size_t index) {
   return fragment.next;
 }
 
+const Op* part(Warp& warp, const Op* op) {
+  const std::uint64_t seed = warp.block->launch->schedule_seed;
+  if (seed == 0) [[likely]]
+    return op + 1;
+  // Not ever more parts: lanes that poll would come apart into single ones.
+  const auto ready = std::count_if(warp.fragments.begin(), warp.fragments.end(),
+                                   [](const Fragment& one) { return one.wait == Wait::ready; });
+  if (ready >= kMostParts) return op + 1;
+  const std::uint64_t random =
+      mix(seed ^ mix(warp.block->linear_index * kLanes + warp.index) ^ mix(++warp.parted));
+  const Mask ahead = warp.active & static_cast<Mask>(random);
+  const bool together = (random >> 63) != 0;  // half of the time
+  if (together || ahead == 0 || ahead == warp.active) return op + 1;
+  Frame* const frame = warp.frame;
+  make_active(warp, warp.active & ~ahead, frame);
+  set_aside(warp, op + 1, Wait::ready);
+  make_active(warp, ahead, frame);
+  return op + 1;
+}
+
 }  // namespace
+
+Handlers part_handlers() {
+  return {part, part};
+}
 
 bool stands_before(const Frame* frame_a, const Op* a, const Frame* frame_b, const Op* b) {
   if (frame_a == frame_b) return a < b;

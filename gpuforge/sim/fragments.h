@@ -16,6 +16,9 @@ const Op* take_next(Warp& warp);
 // At the start of a basic block, with other fragments about: meets those that stand here, and lets one that
 // stands before this place go first. Gives the op to run; `op` itself when the current lanes go on.
 const Op* meet(Warp& warp, const Op* op);
+// Before an access by which threads talk to each other: other orders than the first let some of the lanes go
+// ahead of the rest, as a GPU may from Volta on.
+Handlers part_handlers();
 // Whether `a` stands before `b` in the order fragments run.
 bool stands_before(const Frame* frame_a, const Op* a, const Frame* frame_b, const Op* b);
 

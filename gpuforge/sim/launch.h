@@ -49,6 +49,7 @@ struct Launch {
   bool failed = false;                          // a finding that ends the launch was made
   std::vector<BlockCount> block_counts;         // by basic block
   std::uint64_t steps_left = 0;                 // instructions of warps
+  std::uint64_t schedule_seed = 0;              // 0: the first order
   const std::atomic<bool>* cancel = nullptr;
   bool cancelled = false;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cstring>
 
 #include "gpuforge/base/error.h"
@@ -29,10 +30,20 @@ bool has(const ptx::Instruction& instruction, std::string_view modifier) {
          instruction.modifiers.end();
 }
 
+bool lanes_part(const ptx::Module& module) {
+  for (const std::string_view target : module.targets) {
+    int number = 0;
+    if (target.starts_with("sm_") &&
+        std::from_chars(target.data() + 3, target.data() + target.size(), number).ec == std::errc{})
+      return number >= 70;
+  }
+  return false;
+}
+
 }  // namespace
 
 Lister::Lister(ImageBuilder& builder, RowFinder& rows, const ptx::Function& function)
-    : builder_(builder), rows_(rows), module_(builder.program->module) {
+    : builder_(builder), rows_(rows), module_(builder.program->module), lanes_part_(lanes_part(module_)) {
   listing_.function = &function;
 }
 

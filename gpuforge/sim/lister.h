@@ -61,6 +61,7 @@ class Lister {
   ImageBuilder& builder_;
   RowFinder& rows_;
   const ptx::Module& module_;
+  bool lanes_part_;  // from sm_70 on nothing but .sync and .aligned keeps the lanes of a warp together
   Listing listing_;
   Names names_;
   std::unordered_map<std::uint32_t, std::uint32_t> dense_;  // declared register number -> listing register

@@ -1,15 +1,26 @@
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
 
 #include "gpuforge/base/error.h"
 #include "gpuforge/sim/block.h"
 #include "gpuforge/sim/control.h"
+#include "gpuforge/sim/fragments.h"
 #include "gpuforge/sim/lister.h"
 #include "gpuforge/sim/special_registers.h"
 
 namespace gpuforge::sim {
 namespace {
+
+// Whether other threads may be meant to see this access, or are to be seen by it.
+bool talks(const ptx::Instruction& instruction, const OpcodeRow& row) {
+  constexpr std::array<std::string_view, 5> kStrong{"volatile", "relaxed", "acquire", "release", "mmio"};
+  return row.op_class == OpClass::atomic ||
+         std::any_of(instruction.modifiers.begin(), instruction.modifiers.end(), [&](std::string_view one) {
+           return std::find(kStrong.begin(), kStrong.end(), one) != kStrong.end();
+         });
+}
 
 int wanted_bits(OperandType type, const Match& match) {
   switch (type) {
@@ -472,6 +483,14 @@ void Lister::plain(const ptx::Instruction& instruction, const FoundRow& found, L
     Site& site = builder_.image->sites[line.site];
     site.touches_memory = true;
     site.space = line.space;
+    const bool shared_by_threads =
+        line.space == Space::global || line.space == Space::shared || line.space == Space::generic;
+    if (lanes_part_ && shared_by_threads && talks(instruction, *found.row)) {
+      Line part;
+      part.handlers = part_handlers();
+      part.site = line.site;
+      listing_.lines.push_back(part);
+    }
   }
   append(std::move(line));
 }

@@ -104,6 +104,7 @@ void run(Launch& state, const Options& options) {
   std::unique_ptr<RaceDetector> races;
   if (options.races) races = std::make_unique<RaceDetector>(state);
   state.races = races.get();
+  state.schedule_seed = options.schedule_seed;
   if (threads > 1 && options.schedule_seed == 0 && may_run_in_parallel(state))
     run_blocks_in_parallel(state, blocks, threads);
   else
@@ -136,10 +137,10 @@ void try_other_orders(Launch& state, const MemoryCopy& before, const Options& op
     finding->kernel = state.image->codes.front().name;
     finding->space = "global";
     finding->address = difference->address;
-    finding->message =
-        format_text("another order of blocks and warps (schedule {}) leaves another value at byte {} of {}",
-                    other.schedule_seed, difference->address - difference->allocation->begin,
-                    difference->allocation->label);
+    finding->message = format_text(
+        "another order of blocks, warps and lanes (schedule {}) leaves another value at byte {} of {}",
+        other.schedule_seed, difference->address - difference->allocation->begin,
+        difference->allocation->label);
   }
 }
 

@@ -51,7 +51,9 @@ struct Options {
   bool initialized = true;  // follow values that were never written
   bool counters = true;
   std::uint64_t step_limit = std::uint64_t{1} << 32;  // warp instructions of a launch
-  std::uint64_t schedule_seed = 0;  // 0: blocks and warps in order; else an order of its own
+  // 0: blocks and warps in order, lanes of a warp together; else an order of its own, in which lanes may come
+  // apart where threads talk to each other (volatile, strong and atomic accesses).
+  std::uint64_t schedule_seed = 0;
   // Runs the launch again under this many other orders, from the same memory; a result that differs is a
   // finding.
   unsigned schedules = 0;

@@ -66,6 +66,7 @@ struct alignas(64) Warp {
   Mask existing = 0;         // lanes the block has
   std::uint64_t clock = 0;   // instructions run
   std::uint64_t frame_serial = 0;
+  std::uint64_t parted = 0;  // chances to part lanes so far
   std::vector<Fragment> fragments;
 };
 

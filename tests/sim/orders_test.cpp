@@ -1,4 +1,4 @@
-// Results that depend on the order in which blocks and warps run.
+// Results that depend on the order in which blocks, warps and lanes run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,6 +55,34 @@ TEST(SimBugs, FirstBlockWins) {
 
 TEST(SimBugs, FloatsAddedInOrderOfArrival) {
   check_orders("float_sum", 1, {std::bit_cast<std::uint32_t>(256.0f * 257.0f / 2)});
+}
+
+// The lanes of a warp are in step in the first order alone.
+TEST(SimBugs, WarpSumWithVolatileOnly) {
+  check_orders("warp_sum", 2, {32 * 33 / 2, 32 * 33 / 2 + 32 * 32});
+  check_orders("warp_sum_loop", 2, {32 * 33 / 2, 32 * 33 / 2 + 32 * 32});
+}
+
+// Before Volta the lanes of a warp ran in step: what was written for those chips is right on them.
+TEST(SimBugs, WarpSumWithVolatileOnlyBeforeVolta) {
+  const std::string kernel = "warp_sum<true>", target = ".target sm_90a";
+  jit::Compiled compiled = *compile("orders.cu", text_of("orders.cu"), {kernel});
+  const std::size_t at = compiled.ptx.find(target);
+  ASSERT_NE(at, std::string::npos);
+  compiled.ptx.replace(at, target.size(), ".target sm_60");
+  const Case one{.file = "orders.cu",
+                 .kernel = "warp_sum",
+                 .geometry = {.grid = {1, 1, 1}, .block = {64, 1, 1}},
+                 .out = Words(2),
+                 .in = numbered(64),
+                 .schedules = 4};
+  const Ran ran = run(one, compiled, kernel, 0);
+  EXPECT_EQ(ran.report.findings_text(200), "");
+  EXPECT_EQ(ran.out, (Words{32 * 33 / 2, 32 * 33 / 2 + 32 * 32}));
+}
+
+TEST(SimBugs, PlacesOfLanesInOrderOfArrival) {
+  check_orders("places_in_a_warp", 11, {0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30});
 }
 
 }  // namespace

@@ -59,35 +59,6 @@ __global__ void warp_sum(u32* out, const u32* in, u32) {
   if (threadIdx.x == 0) out[0] = sums[0];
 }
 
-// The same as it was written before Volta: volatile keeps the compiler in order, not the lanes.
-template <bool kBug>
-__global__ void warp_sum_volatile(u32* out, const u32* in, u32) {
-  __shared__ volatile u32 sums[64];
-  sums[threadIdx.x] = in[threadIdx.x];
-  sums[threadIdx.x + 32] = 0;
-  __syncwarp();
-  if constexpr (kBug) {
-    // BUG(warp_sum_volatile): race@shared
-    sums[threadIdx.x] = sums[threadIdx.x] + sums[threadIdx.x + 16];
-    // BUG(warp_sum_volatile): race@shared
-    sums[threadIdx.x] = sums[threadIdx.x] + sums[threadIdx.x + 8];
-    // BUG(warp_sum_volatile): race@shared
-    sums[threadIdx.x] = sums[threadIdx.x] + sums[threadIdx.x + 4];
-    // BUG(warp_sum_volatile): race@shared
-    sums[threadIdx.x] = sums[threadIdx.x] + sums[threadIdx.x + 2];
-    // BUG(warp_sum_volatile): race@shared
-    sums[threadIdx.x] = sums[threadIdx.x] + sums[threadIdx.x + 1];
-  } else {
-    for (u32 half = 16; half > 0; half /= 2) {
-      const u32 sum = sums[threadIdx.x] + sums[threadIdx.x + half];
-      __syncwarp();
-      sums[threadIdx.x] = sum;
-      __syncwarp();
-    }
-  }
-  if (threadIdx.x == 0) out[0] = sums[0];
-}
-
 // Four tiles of 64 values through two buffers: out = sum over the tiles of each tile reversed. Two buffers do
 // not make up for the second barrier here, because the refill goes into the buffer that is being read.
 template <bool kBug>
