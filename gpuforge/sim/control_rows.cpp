@@ -11,17 +11,29 @@
 namespace gpuforge::sim {
 namespace {
 
-template <Scope scope>
+template <Fence kind, Scope scope>
 const Op* fence(Warp& warp, const Op* op) {
   RaceDetector* const races = warp.block->launch->races;
-  if (races != nullptr) races->fence(warp, warp.active, scope);
+  if (races != nullptr) races->fence(warp, warp.active, kind, scope);
   return op + 1;
 }
+template <Fence kind>
+Handlers with_scope(const Match& match) {
+  Handler found = fence<kind, Scope::sys>;
+  if (match.has("cta")) found = fence<kind, Scope::cta>;
+  if (match.has("cluster")) found = fence<kind, Scope::cluster>;
+  if (match.has("gpu") || match.has("gl")) found = fence<kind, Scope::gpu>;
+  return {found, found};
+}
 Handlers bind_fence(const Match& match) {
-  if (match.has("cta")) return {fence<Scope::cta>, fence<Scope::cta>};
-  if (match.has("cluster")) return {fence<Scope::cluster>, fence<Scope::cluster>};
-  if (match.has("gpu") || match.has("gl")) return {fence<Scope::gpu>, fence<Scope::gpu>};
-  return {fence<Scope::sys>, fence<Scope::sys>};
+  if (match.has("sc")) return with_scope<Fence::sc>(match);
+  if (match.has("acquire")) return with_scope<Fence::acquire>(match);
+  if (match.has("release")) return with_scope<Fence::release>(match);
+  return with_scope<Fence::acq_rel>(match);
+}
+// What __threadfence becomes: another name of fence.sc.
+Handlers bind_membar(const Match& match) {
+  return with_scope<Fence::sc>(match);
 }
 
 const Op* nothing(Warp&, const Op* op) {
@@ -66,7 +78,7 @@ constexpr OpcodeRow kRows[] = {
     {"brkpt", OpClass::other, bind_nothing, "ignored"},
     {"pmevent[.mask] n", OpClass::other, bind_nothing, "ignored"},
     {"nanosleep.u32 a:u32", OpClass::other, bind_sleep},
-    {"membar(.cta|.gl|.sys)", OpClass::fence, bind_fence},
+    {"membar(.cta|.gl|.sys)", OpClass::fence, bind_membar},
     {"fence[.sc|.acq_rel|.acquire|.release](.cta|.cluster|.gpu|.sys)", OpClass::fence, bind_fence},
     {"griddepcontrol(.launch_dependents|.wait)", OpClass::other, bind_nothing, "launches never overlap"},
 };

@@ -125,7 +125,7 @@ KnowledgePtr join(KnowledgePtr first, KnowledgePtr second) {
 void BlockClocks::Phase::clear(std::size_t warps) {
   known.assign(warps, 0);
   more = nullptr;
-  carried = {};
+  flow = {};
   arrived.assign(warps, 0);
   whole.assign(warps, 0);
   first.assign(warps, 0);
@@ -147,7 +147,7 @@ void BlockClocks::start(std::uint32_t serial, std::uint32_t warps, Stamp& now) {
       warp.rare = false;
       warp.common = nullptr;
       warp.mark = {};
-      warp.carried = {};
+      warp.flow = {};
       warp.lanes = nullptr;
     }
     warp.all_known = now;
@@ -241,15 +241,45 @@ void BlockClocks::learn(std::uint32_t warp, int lane, const KnowledgePtr& what) 
   own.with_more |= Mask{1} << lane;
 }
 
-void BlockClocks::carry(std::uint32_t warp, int lane, const KnowledgePtr& what, int kind) {
-  if (what == nullptr) return;
-  Lanes& own = lanes(warp);
-  const auto k = static_cast<std::size_t>(kind);
-  KnowledgePtr& carried = own.carried[k][static_cast<std::size_t>(lane)];
-  if (carried != nullptr && carried->holds(what.get())) return;
+void BlockClocks::Flow::add(const Flow& more) {
+  for (std::size_t kind = 0; kind < 2; ++kind) {
+    given[kind] = join(given[kind], more.given[kind]);
+    taken[kind] = join(taken[kind], more.taken[kind]);
+  }
+}
+
+bool BlockClocks::Flow::empty() const {
+  return given[0] == nullptr && given[1] == nullptr && taken[0] == nullptr && taken[1] == nullptr;
+}
+
+bool BlockClocks::Own::empty() const {
+  return given[0] == nullptr && given[1] == nullptr && taken[0].empty() && taken[1].empty() && flow.empty();
+}
+
+BlockClocks::Own& BlockClocks::own_of(std::uint32_t warp, std::size_t lane) {
+  Lanes& all = lanes(warp);
+  all.with_own |= Mask{1} << lane;
+  return all.own[lane];
+}
+
+bool BlockClocks::keep(std::uint32_t warp, KnowledgePtr& at, const KnowledgePtr& what) {
+  if (what == nullptr || (at != nullptr && at->holds(what.get()))) return false;
   ++warps_[warp].version;
-  carried = join(carried, what);
-  own.with_carried[k] |= Mask{1} << lane;
+  at = join(at, what);
+  return true;
+}
+
+void BlockClocks::take(std::uint32_t warp, int lane, const Handed& what, int kind, bool acquires) {
+  if (what.empty()) return;
+  const auto k = static_cast<std::size_t>(kind);
+  Own& own = own_of(warp, static_cast<std::size_t>(lane));
+  keep(warp, own.flow.taken[k], what.sc);
+  if (what.released == nullptr) return;
+  keep(warp, own.taken[k].released, what.released);
+  keep(warp, own.taken[k].sc, what.sc);
+  if (!acquires) return;
+  learn(warp, lane, what.released);
+  keep(warp, own.flow.given[k], what.sc);
 }
 
 KnowledgePtr BlockClocks::everything(std::uint32_t warp, int lane, Stamp now) const {
@@ -273,30 +303,38 @@ KnowledgePtr BlockClocks::marked(std::uint32_t warp, int lane, int kind) const {
   return join(mark.base, leaf({}, {{warp * kLanes + static_cast<std::uint32_t>(lane), mark.stamp}}));
 }
 
-KnowledgePtr BlockClocks::fenced(std::uint32_t warp, int lane, int kind) const {
+Handed BlockClocks::handed(std::uint32_t warp, int lane, int kind) const {
   const WarpClock& clock = warps_[warp];
-  if (!clock.rare) return nullptr;
+  if (!clock.rare) return {};
   const auto k = static_cast<std::size_t>(kind);
-  KnowledgePtr all = join(clock.carried[k], marked(warp, lane, kind));
-  return clock.lanes != nullptr ? join(all, clock.lanes->carried[k][static_cast<std::size_t>(lane)]) : all;
+  const KnowledgePtr mark = marked(warp, lane, kind);
+  Handed all{mark, join(clock.flow.given[k], clock.mark[k].sc ? mark : nullptr)};
+  if (clock.lanes == nullptr) return all;
+  const Own& own = clock.lanes->own[static_cast<std::size_t>(lane)];
+  all.add({own.given[k], own.flow.given[k]});
+  return all;
 }
 
-// What the lanes of `mask` carry together.
-KnowledgePtr BlockClocks::fenced_by_all(std::uint32_t warp, Mask mask, Mask live, int kind) const {
+// What the lanes of `mask` have together.
+BlockClocks::Flow BlockClocks::flow_of(std::uint32_t warp, Mask mask, Mask live) const {
   const WarpClock& clock = warps_[warp];
-  const auto k = static_cast<std::size_t>(kind);
-  KnowledgePtr all = clock.carried[k];
-  const Mark& mark = clock.mark[k];
-  if (mark.lanes != 0 && covers(mark.lanes, live) && covers(mask, live)) {
-    std::vector<Stamp> warps(warp + 1, 0);
-    warps[warp] = mark.stamp;
-    all = join(all, join(mark.base, leaf(std::move(warps), {})));
-  } else {
-    each_lane(mask & mark.lanes, [&](int lane) { all = join(all, marked(warp, lane, kind)); });
+  Flow all = clock.flow;
+  for (int kind = 0; kind < 2; ++kind) {
+    const auto k = static_cast<std::size_t>(kind);
+    const Mark& mark = clock.mark[k];
+    if (!mark.sc) continue;
+    if (mark.lanes != 0 && covers(mark.lanes, live) && covers(mask, live)) {
+      std::vector<Stamp> warps(warp + 1, 0);
+      warps[warp] = mark.stamp;
+      all.given[k] = join(all.given[k], join(mark.base, leaf(std::move(warps), {})));
+    } else {
+      each_lane(mask & mark.lanes,
+                [&](int lane) { all.given[k] = join(all.given[k], marked(warp, lane, kind)); });
+    }
   }
   if (clock.lanes != nullptr)
-    each_lane(mask & clock.lanes->with_carried[k],
-              [&](int lane) { all = join(all, clock.lanes->carried[k][static_cast<std::size_t>(lane)]); });
+    each_lane(mask & clock.lanes->with_own,
+              [&](int lane) { all.add(clock.lanes->own[static_cast<std::size_t>(lane)].flow); });
   return all;
 }
 

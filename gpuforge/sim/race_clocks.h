@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "gpuforge/sim/op.h"
+#include "gpuforge/sim/races.h"
 
 namespace gpuforge::sim {
 
@@ -54,6 +54,20 @@ class Knowledge {
 };
 KnowledgePtr join(KnowledgePtr first, KnowledgePtr second);
 
+// What a strong write hands on to those who read it. PTX has two rules. A release, or a fence and then a
+// strong write of the same thread, meets an acquire, or a strong read and then a fence of the same thread.
+// And any two fence.sc are ordered: where one comes before the write and the other after the read, also by
+// barriers of other threads, it is in that order.
+struct Handed {
+  KnowledgePtr released;
+  KnowledgePtr sc;  // known at some fence.sc before the write
+  bool empty() const { return released == nullptr && sc == nullptr; }
+  void add(const Handed& more) {
+    released = join(released, more.released);
+    sc = join(sc, more.sc);
+  }
+};
+
 // The clocks of one block's warps. Two kinds of fences: 0 for the block, 1 for the device.
 class BlockClocks {
  public:
@@ -80,28 +94,41 @@ class BlockClocks {
   void arrive(std::uint32_t warp, Mask mask, Mask live, int barrier, Stamp& now);
   void completed(std::span<const Mask> live, int barrier, bool waited_for_all, Stamp& now);
   void leave(std::uint32_t warp, Mask mask, Mask live, int barrier);
-  void fence(std::uint32_t warp, Mask mask, Mask live, bool device, Stamp& now);
+  void fence(std::uint32_t warp, Mask mask, Mask live, Fence fence, bool device, Stamp& now);
 
-  // What a strong write of this lane hands on: what it knew at its last fence, and fenced things that have
-  // come its way since (a fence.sc of one thread orders the fence.sc of another that they lead to).
-  KnowledgePtr fenced(std::uint32_t warp, int lane, int kind) const;
-  KnowledgePtr everything(std::uint32_t warp, int lane, Stamp now) const;        // for a releasing write
-  void carry(std::uint32_t warp, int lane, const KnowledgePtr& what, int kind);  // known after a fence
-  void learn(std::uint32_t warp, int lane, const KnowledgePtr& what);
+  Handed handed(std::uint32_t warp, int lane, int kind) const;             // by a strong write of this lane
+  KnowledgePtr everything(std::uint32_t warp, int lane, Stamp now) const;  // by a releasing write
+  // A strong read of this lane found that.
+  void take(std::uint32_t warp, int lane, const Handed& what, int kind, bool acquires);
 
  private:
+  using Kinds = std::array<KnowledgePtr, 2>;
+  // For fence.sc alone, and so past barriers: what such fences before this point have seen, and what the next
+  // one will know.
+  struct Flow {
+    Kinds given, taken;
+    bool empty() const;
+    void add(const Flow& more);
+  };
+  struct Own {  // one lane's: at its fences, and for its next one
+    Kinds given;
+    std::array<Handed, 2> taken;
+    Flow flow;
+    bool empty() const;
+  };
   struct Lanes {  // made when lanes of a warp know different things
     bool peers_valid = false;
     std::array<std::array<Stamp, kLanes>, kLanes> peers;  // [lane][what it knows of that lane]
     std::array<KnowledgePtr, kLanes> more;
-    std::array<std::array<KnowledgePtr, kLanes>, 2> carried;
+    std::array<Own, kLanes> own;
     Mask with_more = 0;
-    std::array<Mask, 2> with_carried{};
+    Mask with_own = 0;
   };
   struct Mark {  // the last fence of these lanes, kept unfolded: base, and each lane itself up to stamp
     KnowledgePtr base;
     Stamp stamp = 0;
     Mask lanes = 0;
+    bool sc = false;  // and not in the warp's flow yet
   };
   struct WarpClock {
     Stamp all_known = 0;
@@ -111,7 +138,7 @@ class BlockClocks {
     bool rare = false;  // any of what follows is in use
     KnowledgePtr common;
     std::array<Mark, 2> mark;
-    std::array<KnowledgePtr, 2> carried;
+    Flow flow;
     std::unique_ptr<Lanes> lanes;
     std::array<std::uint32_t, 16> phase{};  // of each barrier: the one last arrived at
     std::array<Mask, 16> left{};
@@ -119,7 +146,7 @@ class BlockClocks {
   struct Phase {
     std::vector<Stamp> known;
     KnowledgePtr more;
-    std::array<KnowledgePtr, 2> carried;
+    Flow flow;
     std::vector<Mask> arrived;
     std::vector<Mask> whole;   // nonzero: arrived at once
     std::vector<Stamp> first;  // the first lane's arrival
@@ -133,12 +160,18 @@ class BlockClocks {
   Lanes& lanes(std::uint32_t warp);
   Stamp* row(std::uint32_t warp) { return known_.data() + warp * count_; }
   void refresh(std::uint32_t warp);
+  void learn(std::uint32_t warp, int lane, const KnowledgePtr& what);
   void learn_common(std::uint32_t warp, const KnowledgePtr& what);
   void raise(std::uint32_t warp, const ClockPart& part);
   KnowledgePtr leaf(std::vector<Stamp> warps, std::vector<std::pair<std::uint32_t, Stamp>> threads) const;
   KnowledgePtr marked(std::uint32_t warp, int lane, int kind) const;
-  KnowledgePtr fenced_by_all(std::uint32_t warp, Mask mask, Mask live, int kind) const;
-  void set_mark(std::uint32_t warp, Mask mask, int kind, const KnowledgePtr& base, Stamp now);
+  Own& own_of(std::uint32_t warp, std::size_t lane);
+  bool keep(std::uint32_t warp, KnowledgePtr& at, const KnowledgePtr& what);
+  Flow flow_of(std::uint32_t warp, Mask mask, Mask live) const;
+  void add_flow(std::uint32_t warp, Mask mask, const Flow& flow);
+  void acquire(std::uint32_t warp, Mask mask, Mask live, int kind, bool sc);
+  void set_mark(std::uint32_t warp, Mask mask, int kind, const KnowledgePtr& base, Stamp now, bool sc);
+  void settle(std::uint32_t warp);
   void leave_whole(std::uint32_t warp, const Phase& phase, bool at_once);
 
   std::uint32_t serial_ = 0;

@@ -141,6 +141,44 @@ TEST(RacePatterns, DecoupledLookBack) {
   EXPECT_GT(look_back(false, false, false), 0u);
 }
 
+// A word, a fence, a barrier to another thread, a flag; the flag, a barrier to another thread, a fence, the
+// word: fence.sc orders past the barriers, the others do not.
+TEST(RacePatterns, FencesBesideBarriers) {
+  for (const Fence first : {Fence::release, Fence::acq_rel, Fence::sc})
+    for (const Fence second : {Fence::acquire, Fence::acq_rel, Fence::sc})
+      for (const bool far_writer : {false, true})
+        for (const bool far_reader : {false, true}) {
+          RaceStage stage(2, 2);
+          stage.write(0, 0, 1, kGlobal);
+          stage.fence(0, 0, Scope::gpu, first);
+          if (far_writer) stage.barrier(0);
+          stage.strong_write(0, far_writer ? 32 : 0, kCounter);
+          stage.strong_read(1, 0, kCounter);
+          if (far_reader) stage.barrier(1);
+          stage.fence(1, far_reader ? 40 : 0, Scope::gpu, second);
+          stage.read(1, far_reader ? 40 : 0, 1, kGlobal);
+          const bool ordered = (!far_writer && !far_reader) || (first == Fence::sc && second == Fence::sc);
+          EXPECT_EQ(stage.found() == 0, ordered);
+        }
+}
+
+// A thread between two others hands on what it has fenced or acquired, and nothing else.
+TEST(RacePatterns, HandedOnByAThirdThread) {
+  for (const bool acquires : {false, true})
+    for (const bool fence : {false, true})
+      for (const bool release : {false, true}) {
+        RaceStage stage(3, 1);
+        stage.write(0, 0, 1, kGlobal);
+        stage.strong_write(0, 0, kCounter, kGlobal, Order::release);
+        stage.strong_read(1, 0, kCounter, kGlobal, acquires ? Order::acquire : Order::relaxed);
+        if (fence) stage.fence(1, 0, Scope::gpu, Fence::acq_rel);
+        stage.strong_write(1, 0, kCounter + 1, kGlobal, release ? Order::release : Order::relaxed);
+        stage.strong_read(2, 0, kCounter + 1, kGlobal, Order::acquire);
+        stage.read(2, 0, 1, kGlobal);
+        EXPECT_EQ(stage.found() == 0, fence || (acquires && release));
+      }
+}
+
 TEST(RacePatterns, AStoreOfAnotherThreadEndsARelease) {
   for (const bool update : {false, true}) {
     RaceStage stage(3, 1);

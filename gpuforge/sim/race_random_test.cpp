@@ -29,7 +29,7 @@ class Reference {
         count_(blocks * threads_),
         time_(count_, 1),
         knows_(count_, Clock(count_, 0)),
-        fenced_{knows_, knows_} {}
+        kept_(count_, Kept{nothing(), nothing(), nothing(), nothing(), nothing()}) {}
 
   struct Event {
     std::uint32_t thread, time;
@@ -68,24 +68,27 @@ class Reference {
     const bool releases = how.order == Order::release || how.order == Order::acq_rel;
     each(block, warp, lanes, [&](std::uint32_t thread, std::uint32_t lane) {
       Location& location = locations_[{how.shared ? block + 1 : 0, at[lane]}];
-      if (location.device.empty()) location.device = location.block = Clock(count_, 0);
-      if (how.reads && location.serial == block) {
-        join_into(fenced_[0][thread], location.block);
-        if (acquires) join_into(knows_[thread], location.block);
-      }
-      if (how.reads && !narrow) {
-        join_into(fenced_[1][thread], location.device);
-        if (acquires) join_into(knows_[thread], location.device);
+      if (location.released[0].empty()) location.released = location.sc = nothing();
+      Kept& kept = kept_[thread];
+      for (std::size_t kind = 0; kind < 2; ++kind) {
+        if (!how.reads || (kind == 0 ? location.serial != block : narrow)) continue;
+        join_into(kept.flow_taken[kind], location.sc[kind]);
+        if (location.released[kind] == Clock(count_, 0)) continue;
+        join_into(kept.taken[kind], location.released[kind]);
+        join_into(kept.taken_sc[kind], location.sc[kind]);
+        if (!acquires) continue;
+        join_into(knows_[thread], location.released[kind]);
+        join_into(kept.flow_given[kind], location.sc[kind]);
       }
       if (!how.writes) return;
       const bool hands_on = how.reads || location.owner == thread;
-      if (!hands_on) location.device.assign(count_, 0);
-      if (!hands_on || location.serial != block) location.block.assign(count_, 0);
-      if (!narrow) join_into(location.device, fenced_[1][thread]);
-      join_into(location.block, fenced_[0][thread]);
-      if (releases) {
-        if (!narrow) join_into(location.device, with_self(thread));
-        join_into(location.block, with_self(thread));
+      for (std::size_t kind = 0; kind < 2; ++kind) {
+        if (!hands_on || (kind == 0 && location.serial != block))
+          location.released[kind] = location.sc[kind] = Clock(count_, 0);
+        if (kind == 1 && narrow) continue;
+        join_into(location.released[kind], kept.given[kind]);
+        join_into(location.sc[kind], kept.flow_given[kind]);
+        if (releases) join_into(location.released[kind], with_self(thread));
       }
       location.serial = block;
       location.owner = how.reads ? count_ : thread;
@@ -93,37 +96,55 @@ class Reference {
     if (releases) each(block, warp, lanes, [&](std::uint32_t thread, std::uint32_t) { ++time_[thread]; });
   }
 
-  void fence(std::uint32_t block, std::uint32_t warp, Mask lanes, Scope scope) {
+  void fence(std::uint32_t block, std::uint32_t warp, Mask lanes, Scope scope, Fence fence) {
+    const std::size_t kinds = scope == Scope::cta ? 1 : 2;
     each(block, warp, lanes, [&](std::uint32_t thread, std::uint32_t) {
-      const int kinds = scope == Scope::cta ? 1 : 2;
-      for (int kind = 0; kind < kinds; ++kind) join_into(knows_[thread], fenced_[kind][thread]);
-      for (int kind = 0; kind < kinds; ++kind) fenced_[kind][thread] = with_self(thread);
+      Kept& kept = kept_[thread];
+      for (std::size_t kind = 0; kind < kinds && fence != Fence::release; ++kind) {
+        join_into(knows_[thread], kept.taken[kind]);
+        join_into(kept.flow_given[kind], kept.taken_sc[kind]);
+        if (fence == Fence::sc) join_into(knows_[thread], kept.flow_taken[kind]);
+      }
+      for (std::size_t kind = 0; kind < kinds && fence != Fence::acquire; ++kind) {
+        kept.given[kind] = with_self(thread);
+        if (fence == Fence::sc) kept.flow_given[kind] = with_self(thread);
+      }
       ++time_[thread];
     });
   }
 
   struct Meeting {
     Clock knows;
-    std::array<Clock, 2> fenced;
+    std::array<Clock, 2> given, taken;
   };
-  Meeting meeting() const { return {Clock(count_, 0), {Clock(count_, 0), Clock(count_, 0)}}; }
+  Meeting meeting() const { return {Clock(count_, 0), nothing(), nothing()}; }
   void arrive(Meeting& meeting, std::uint32_t block, std::uint32_t warp, Mask lanes) {
     each(block, warp, lanes, [&](std::uint32_t thread, std::uint32_t) {
       join_into(meeting.knows, with_self(thread));
-      for (std::size_t kind = 0; kind < 2; ++kind) join_into(meeting.fenced[kind], fenced_[kind][thread]);
+      for (std::size_t kind = 0; kind < 2; ++kind) {
+        join_into(meeting.given[kind], kept_[thread].flow_given[kind]);
+        join_into(meeting.taken[kind], kept_[thread].flow_taken[kind]);
+      }
       ++time_[thread];
     });
   }
   void leave(const Meeting& meeting, std::uint32_t block, std::uint32_t warp, Mask lanes) {
     each(block, warp, lanes, [&](std::uint32_t thread, std::uint32_t) {
       join_into(knows_[thread], meeting.knows);
-      for (std::size_t kind = 0; kind < 2; ++kind) join_into(fenced_[kind][thread], meeting.fenced[kind]);
+      for (std::size_t kind = 0; kind < 2; ++kind) {
+        join_into(kept_[thread].flow_given[kind], meeting.given[kind]);
+        join_into(kept_[thread].flow_taken[kind], meeting.taken[kind]);
+      }
     });
   }
 
  private:
+  using Kinds = std::array<Clock, 2>;  // within the block, and for everyone
+  struct Kept {                        // given: at fences so far; taken: for the next one
+    Kinds given, taken, taken_sc, flow_given, flow_taken;
+  };
   struct Location {
-    Clock device, block;
+    Kinds released, sc;
     std::uint32_t serial = 0xffffffff, owner = 0xffffffff;
   };
   template <class Visit>
@@ -133,6 +154,7 @@ class Reference {
       visit(block * threads_ + warp * live_ + lane, lane);
     }
   }
+  Kinds nothing() const { return {Clock(count_, 0), Clock(count_, 0)}; }
   Clock with_self(std::uint32_t thread) const {
     Clock clock = knows_[thread];
     clock[thread] = time_[thread];
@@ -142,7 +164,7 @@ class Reference {
   std::uint32_t live_, threads_, count_;
   std::vector<std::uint32_t> time_;
   std::vector<Clock> knows_;
-  std::array<std::vector<Clock>, 2> fenced_;
+  std::vector<Kept> kept_;
   std::map<std::tuple<std::uint32_t, std::uint64_t>, std::vector<Event>> history_;
   std::map<std::tuple<std::uint32_t, std::uint64_t>, Location> locations_;
 };
@@ -193,7 +215,7 @@ class Program {
     if (rules_.exact_from_start)
       for (std::uint32_t block = 0; block < rules_.blocks; ++block) {
         if (rules_.partial) warp_sync(block, 0, 1);
-        if (rules_.fences) fence(block, 0, 1, Scope::gpu);
+        if (rules_.fences) fence(block, 0, 1, Scope::gpu, Fence::sc);
       }
   }
   ::testing::AssertionResult run_launch(int steps) {
@@ -209,7 +231,10 @@ class Program {
       } else if (what < 6) {
         arrive(block, warp, rules_.partial ? some : free);
       } else if (what < 8) {
-        if (rules_.fences) fence(block, warp, some, below(4) == 0 ? Scope::cta : Scope::gpu);
+        constexpr std::array<Fence, 6> kFences{Fence::sc,      Fence::sc,      Fence::acq_rel,
+                                               Fence::acq_rel, Fence::release, Fence::acquire};
+        if (rules_.fences)
+          fence(block, warp, some, below(4) == 0 ? Scope::cta : Scope::gpu, kFences[below(6)]);
       } else {
         const bool expected =
             access(block, warp, what < (rules_.lines ? 9u : 12u) ? some & (0u - some) : some);
@@ -242,9 +267,9 @@ class Program {
     reference_.arrive(meeting, block, warp, mask);
     reference_.leave(meeting, block, warp, mask);
   }
-  void fence(std::uint32_t block, std::uint32_t warp, Mask mask, Scope scope) {
-    stage_.fence_lanes(block, warp, mask, scope);
-    reference_.fence(block, warp, mask, scope);
+  void fence(std::uint32_t block, std::uint32_t warp, Mask mask, Scope scope, Fence fence) {
+    stage_.fence_lanes(block, warp, mask, scope, fence);
+    reference_.fence(block, warp, mask, scope, fence);
   }
   void arrive(std::uint32_t block, std::uint32_t warp, Mask mask) {
     const std::uint32_t id = rules_.partial ? below(3) : 0;

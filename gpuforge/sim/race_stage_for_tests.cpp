@@ -156,11 +156,11 @@ void RaceStage::update(std::uint32_t block, std::uint32_t thread, std::uint64_t 
       block, thread / kLanes, Mask{1} << thread % kLanes, [&](int) { return word * 4; },
       one(shared, true, true, order, scope));
 }
-void RaceStage::fence(std::uint32_t block, std::uint32_t thread, Scope scope) {
-  races_->fence(warp(block, thread / kLanes), Mask{1} << thread % kLanes, scope);
+void RaceStage::fence(std::uint32_t block, std::uint32_t thread, Scope scope, Fence fence) {
+  races_->fence(warp(block, thread / kLanes), Mask{1} << thread % kLanes, fence, scope);
 }
-void RaceStage::fence_lanes(std::uint32_t block, std::uint32_t index, Mask mask, Scope scope) {
-  races_->fence(warp(block, index), mask, scope);
+void RaceStage::fence_lanes(std::uint32_t block, std::uint32_t index, Mask mask, Scope scope, Fence fence) {
+  races_->fence(warp(block, index), mask, fence, scope);
 }
 void RaceStage::warp_sync(std::uint32_t block, std::uint32_t index, Mask mask) {
   races_->warp_sync(warp(block, index), mask & live_);

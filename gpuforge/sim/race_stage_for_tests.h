@@ -45,8 +45,8 @@ class RaceStage {
                     Order order = Order::relaxed, Scope scope = Scope::gpu);
   void update(std::uint32_t block, std::uint32_t thread, std::uint64_t word, bool shared = false,
               Order order = Order::relaxed, Scope scope = Scope::gpu);  // an atomic
-  void fence(std::uint32_t block, std::uint32_t thread, Scope scope = Scope::gpu);
-  void fence_lanes(std::uint32_t block, std::uint32_t warp, Mask mask, Scope scope);
+  void fence(std::uint32_t block, std::uint32_t thread, Scope scope = Scope::gpu, Fence fence = Fence::sc);
+  void fence_lanes(std::uint32_t block, std::uint32_t warp, Mask mask, Scope scope, Fence fence = Fence::sc);
   void warp_sync(std::uint32_t block, std::uint32_t warp, Mask mask = kAllLanes);
   void arrive(std::uint32_t block, std::uint32_t warp, int barrier = 0, Mask mask = kAllLanes);
   void complete(std::uint32_t block, int barrier = 0);  // number 0 waits for all threads, the others count

@@ -15,8 +15,8 @@ namespace gpuforge::sim {
 
 // What a strong write left for those who read it.
 struct Location {
-  KnowledgePtr device;       // for everyone
-  KnowledgePtr block;        // for the writer's block
+  Handed device;             // for everyone
+  Handed block;              // for the writer's block
   std::uint32_t serial = 0;  // that block
   std::uint64_t owner = 0;   // the one thread that wrote last by a plain strong store; 0: none
   // Who accessed it last, and how: a warp that polls changes nothing any more from the third time on.

@@ -27,14 +27,11 @@ void BlockClocks::warp_sync(std::uint32_t warp, Mask mask, Mask live, Stamp& now
   if (covers(mask, live)) {
     row(warp)[warp] = at;
     if (clock.rare) {
-      std::array<KnowledgePtr, 2> fenced{fenced_by_all(warp, live, live, 0),
-                                         fenced_by_all(warp, live, live, 1)};
-      if (Lanes* own = clock.lanes.get()) {
+      Flow flow = flow_of(warp, live, live);
+      if (const Lanes* own = clock.lanes.get())
         each_lane(own->with_more & live, [&](std::size_t lane) { learn_common(warp, own->more[lane]); });
-        clock.lanes = nullptr;
-      }
-      clock.carried = std::move(fenced);
-      clock.mark = {};
+      settle(warp);
+      clock.flow = std::move(flow);
     }
     refresh(warp);
     return;
@@ -51,14 +48,45 @@ void BlockClocks::warp_sync(std::uint32_t warp, Mask mask, Mask live, Stamp& now
     for (std::size_t i = 0; i < kLanes; ++i) together[i] = std::max(together[i], lane_state.peers[lane][i]);
     more = join(more, lane_state.more[lane]);
   });
-  std::array<KnowledgePtr, 2> fenced{fenced_by_all(warp, mask, live, 0), fenced_by_all(warp, mask, live, 1)};
+  const Flow flow = flow_of(warp, mask, live);
   each_lane(mask, [&](std::size_t lane) { together[lane] = at; });
   each_lane(mask, [&](std::size_t lane) {
     lane_state.peers[lane] = together;
     learn(warp, static_cast<int>(lane), more);
-    for (int kind = 0; kind < 2; ++kind)
-      carry(warp, static_cast<int>(lane), fenced[static_cast<std::size_t>(kind)], kind);
   });
+  add_flow(warp, mask, flow);
+}
+
+void BlockClocks::add_flow(std::uint32_t warp, Mask mask, const Flow& flow) {
+  if (flow.empty()) return;
+  each_lane(mask, [&](std::size_t lane) {
+    Flow& to = own_of(warp, lane).flow;
+    for (std::size_t kind = 0; kind < 2; ++kind) {
+      keep(warp, to.given[kind], flow.given[kind]);
+      keep(warp, to.taken[kind], flow.taken[kind]);
+    }
+  });
+}
+
+// The whole warp has synchronised: what its lanes knew is the warp's, and only what a lane has by itself (its
+// last fence, its reads) stays with it.
+void BlockClocks::settle(std::uint32_t warp) {
+  WarpClock& clock = warps_[warp];
+  for (Mark& mark : clock.mark) mark.sc = false;
+  clock.flow = {};
+  Lanes* const all = clock.lanes.get();
+  if (all == nullptr) return;
+  each_lane(all->with_own, [&](std::size_t lane) {
+    all->own[lane].flow = {};
+    if (all->own[lane].empty()) all->with_own &= ~(Mask{1} << lane);
+  });
+  if (all->with_own == 0) {
+    clock.lanes = nullptr;
+    return;
+  }
+  each_lane(all->with_more, [&](std::size_t lane) { all->more[lane] = nullptr; });
+  all->with_more = 0;
+  all->peers_valid = false;
 }
 
 void BlockClocks::arrive(std::uint32_t warp, Mask mask, Mask live, int barrier, Stamp& now) {
@@ -92,10 +120,7 @@ void BlockClocks::arrive(std::uint32_t warp, Mask mask, Mask live, int barrier, 
       phase.more = join(phase.more, everything(warp, static_cast<int>(lane), at));
     });
   }
-  for (int kind = 0; kind < 2; ++kind) {
-    KnowledgePtr& carried = phase.carried[static_cast<std::size_t>(kind)];
-    carried = join(carried, fenced_by_all(warp, mask, live, kind));
-  }
+  phase.flow.add(flow_of(warp, mask, live));
 }
 
 void BlockClocks::completed(std::span<const Mask> live, int barrier, bool waited_for_all, Stamp& now) {
@@ -125,17 +150,11 @@ void BlockClocks::leave_whole(std::uint32_t warp, const Phase& phase, bool at_on
   for (std::size_t i = 0; i < count_; ++i) known[i] = std::max(known[i], phase.known[i]);
   refresh(warp);
   WarpClock& clock = warps_[warp];
-  if (clock.rare && at_once && phase.whole[warp] != 0) {  // the phase has all that its lanes knew
-    clock.lanes = nullptr;
-    clock.mark = {};
-    clock.carried = {};
-  }
+  if (clock.rare && at_once && phase.whole[warp] != 0) settle(warp);  // the phase has all that its lanes knew
   learn_common(warp, phase.more);
-  for (std::size_t kind = 0; kind < 2; ++kind)
-    if (phase.carried[kind] != nullptr) {
-      clock.rare = true;
-      clock.carried[kind] = join(clock.carried[kind], phase.carried[kind]);
-    }
+  if (phase.flow.empty()) return;
+  clock.rare = true;
+  clock.flow.add(phase.flow);
 }
 
 void BlockClocks::leave(std::uint32_t warp, Mask mask, Mask live, int barrier) {
@@ -150,56 +169,80 @@ void BlockClocks::leave(std::uint32_t warp, Mask mask, Mask live, int barrier) {
   if (!covers(mask, live)) {
     exact_ = true;
     const KnowledgePtr all = join(leaf(phase.known, {}), phase.more);
-    each_lane(mask, [&](std::size_t lane) {
-      learn(warp, static_cast<int>(lane), all);
-      for (int kind = 0; kind < 2; ++kind)
-        carry(warp, static_cast<int>(lane), phase.carried[static_cast<std::size_t>(kind)], kind);
-    });
+    each_lane(mask, [&](std::size_t lane) { learn(warp, static_cast<int>(lane), all); });
+    add_flow(warp, mask, phase.flow);
   }
   if (covers(left, live)) leave_whole(warp, phase, covers(mask, live));
 }
 
-void BlockClocks::set_mark(std::uint32_t warp, Mask mask, int kind, const KnowledgePtr& base, Stamp now) {
+void BlockClocks::set_mark(std::uint32_t warp, Mask mask, int kind, const KnowledgePtr& base, Stamp now,
+                           bool sc) {
   WarpClock& clock = warps_[warp];
   const auto k = static_cast<std::size_t>(kind);
-  each_lane(clock.mark[k].lanes & ~mask, [&](std::size_t lane) {
-    carry(warp, static_cast<int>(lane), marked(warp, static_cast<int>(lane), kind), kind);
+  const Mark old = clock.mark[k];
+  // Lanes that have not fenced now keep their last one; all of them what a fence.sc has let flow.
+  each_lane(old.lanes & (old.sc && !sc ? kAllLanes : ~mask), [&](std::size_t lane) {
+    const KnowledgePtr what = marked(warp, static_cast<int>(lane), kind);
+    Own& own = own_of(warp, lane);
+    if (((mask >> lane) & 1u) == 0) keep(warp, own.given[k], what);
+    if (old.sc) keep(warp, own.flow.given[k], what);
   });
-  clock.mark[k] = {base, now, mask};
-  Lanes* own = clock.lanes.get();
-  if (own == nullptr) return;
+  clock.mark[k] = {base, now, mask, sc};
+  Lanes* const all = clock.lanes.get();
+  if (all == nullptr) return;
+  each_lane(mask & all->with_own, [&](std::size_t lane) {
+    Own& own = all->own[lane];
+    own.given[k] = nullptr;
+    if (sc) own.flow.given[k] = nullptr;
+  });
   // Lanes that know something of their own are told apart from the mark at once.
-  const Mask apart = mask & (own->peers_valid ? kAllLanes : own->with_more);
+  const Mask apart = mask & (all->peers_valid ? kAllLanes : all->with_more);
   clock.mark[k].lanes = mask & ~apart;
-  each_lane(mask, [&](std::size_t lane) { own->carried[k][lane] = nullptr; });
-  own->with_carried[k] &= ~mask;
   each_lane(apart, [&](std::size_t lane) {
-    carry(warp, static_cast<int>(lane), everything(warp, static_cast<int>(lane), now), kind);
+    const KnowledgePtr what = everything(warp, static_cast<int>(lane), now);
+    Own& own = own_of(warp, lane);
+    own.given[k] = what;
+    if (sc) own.flow.given[k] = what;
   });
 }
 
-void BlockClocks::fence(std::uint32_t warp, Mask mask, Mask live, bool device, Stamp& now) {
+void BlockClocks::acquire(std::uint32_t warp, Mask mask, Mask live, int kind, bool sc) {
+  WarpClock& clock = warps_[warp];
+  const auto k = static_cast<std::size_t>(kind);
+  if (sc) {
+    if (covers(mask, live))
+      learn_common(warp, clock.flow.taken[k]);
+    else
+      each_lane(mask, [&](std::size_t lane) { learn(warp, static_cast<int>(lane), clock.flow.taken[k]); });
+  }
+  Lanes* const all = clock.lanes.get();
+  if (all == nullptr) return;
+  each_lane(mask & all->with_own, [&](std::size_t lane) {
+    Own& own = all->own[lane];
+    learn(warp, static_cast<int>(lane), own.taken[k].released);
+    keep(warp, own.flow.given[k], own.taken[k].sc);
+    own.taken[k] = {};
+    if (!sc) return;
+    learn(warp, static_cast<int>(lane), own.flow.taken[k]);
+    own.flow.taken[k] = nullptr;
+  });
+}
+
+void BlockClocks::fence(std::uint32_t warp, Mask mask, Mask live, Fence fence, bool device, Stamp& now) {
   WarpClock& clock = warps_[warp];
   clock.rare = true;
   exact_ = true;
+  ++clock.version;
   const int kinds = device ? 2 : 1;
-  for (int kind = 0; kind < kinds; ++kind) {
-    const auto k = static_cast<std::size_t>(kind);
-    if (covers(mask, live))
-      learn_common(warp, clock.carried[k]);
-    else
-      each_lane(mask, [&](std::size_t lane) { learn(warp, static_cast<int>(lane), clock.carried[k]); });
-    if (clock.lanes != nullptr)
-      each_lane(mask & clock.lanes->with_carried[k], [&](std::size_t lane) {
-        learn(warp, static_cast<int>(lane), clock.lanes->carried[k][lane]);
-      });
-  }
+  const bool sc = fence == Fence::sc;
+  if (fence != Fence::release)
+    for (int kind = 0; kind < kinds; ++kind) acquire(warp, mask, live, kind, sc);
+  if (fence == Fence::acquire) return;
   const Stamp at = now++;
   clock.last_event = at;
-  ++clock.version;
   const Stamp* from = known(warp);
   const KnowledgePtr base = join(leaf({from, from + count_}, {}), clock.common);
-  for (int kind = 0; kind < kinds; ++kind) set_mark(warp, mask, kind, base, at);
+  for (int kind = 0; kind < kinds; ++kind) set_mark(warp, mask, kind, base, at, sc);
 }
 
 }  // namespace gpuforge::sim

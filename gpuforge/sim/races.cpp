@@ -158,31 +158,27 @@ void RaceDetector::State::synchronise_lanes(BlockRaces& block, Warp& warp, const
     const auto found = where.find(access.address[lane]);
     if (access.reads && found != where.end()) {
       const Location& from = found->second;
-      if (from.serial == serial) {
-        block.clocks.carry(warp.index, lane, from.block, 0);
-        if (acquires) block.clocks.learn(warp.index, lane, from.block);
-      }
-      if (device) {
-        block.clocks.carry(warp.index, lane, from.device, 1);
-        if (acquires) block.clocks.learn(warp.index, lane, from.device);
-      }
+      if (from.serial == serial) block.clocks.take(warp.index, lane, from.block, 0, acquires);
+      if (device) block.clocks.take(warp.index, lane, from.device, 1, acquires);
     }
     if (!access.writes) continue;
-    KnowledgePtr to_block = block.clocks.fenced(warp.index, lane, 0);
-    KnowledgePtr to_device = device ? block.clocks.fenced(warp.index, lane, 1) : nullptr;
+    Handed to_block = block.clocks.handed(warp.index, lane, 0);
+    Handed to_device = device ? block.clocks.handed(warp.index, lane, 1) : Handed{};
     if (gives) {
       const KnowledgePtr all = block.clocks.everything(warp.index, lane, now);
-      to_block = join(to_block, all);
-      if (device) to_device = join(to_device, all);
+      to_block.released = join(to_block.released, all);
+      if (device) to_device.released = join(to_device.released, all);
     }
-    if (to_block == nullptr && to_device == nullptr && found == where.end()) continue;
+    if (to_block.empty() && to_device.empty() && found == where.end()) continue;
     Location& to = found != where.end() ? found->second : where[access.address[lane]];
     const std::uint64_t me =
         (std::uint64_t{serial} << 10) | (warp.index * kLanes + static_cast<std::uint32_t>(lane));
     // An update hands on what it found; so does a store after a release of the same thread.
     const bool hands_on = access.reads || to.owner == me;
-    to.device = hands_on ? join(to.device, to_device) : to_device;
-    to.block = hands_on && to.serial == serial ? join(to.block, to_block) : to_block;
+    if (!hands_on) to.device = {};
+    if (!hands_on || to.serial != serial) to.block = {};
+    to.device.add(to_device);
+    to.block.add(to_block);
     to.serial = serial;
     to.owner = access.reads ? 0 : me;
     to.times = 0;
@@ -277,13 +273,13 @@ void RaceDetector::barrier_leave(Warp& warp, Mask mask, int barrier) {
   state.races_of(*warp.block).clocks.leave(warp.index, mask, warp.live, barrier);
 }
 
-void RaceDetector::fence(Warp& warp, Mask mask, Scope scope) {
+void RaceDetector::fence(Warp& warp, Mask mask, Fence fence, Scope scope) {
   State& state = *state_;
   if (state.now > kLastStamp) state.off = true;
   if (state.off) return;
   state.releases = true;
   if (device_wide(scope)) state.across = true;
-  state.races_of(*warp.block).clocks.fence(warp.index, mask, warp.live, device_wide(scope), state.now);
+  state.races_of(*warp.block).clocks.fence(warp.index, mask, warp.live, fence, device_wide(scope), state.now);
 }
 
 void RaceDetector::shared(Warp& warp, const Access& access) {

@@ -1,8 +1,8 @@
 // Races by happens-before, for one launch. Edges are only those PTX gives: barriers, bar.warp.sync, fences
 // and acquire/release with strong accesses, kernel start and end. Relaxed atomics and volatile accesses order
 // nothing, but do not race with each other (within their scopes). Accesses are shadowed per 4-byte
-// word, and finer from the first narrower access on. Every fence counts as fence.sc. Cells of global memory
-// belong to the allocation: one detector at a time may use it.
+// word, and finer from the first narrower access on. Cells of global memory belong to the allocation: one
+// detector at a time may use it.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,8 @@ namespace gpuforge::sim {
 struct Warp;
 class Block;
 struct Launch;
+
+enum class Fence : std::uint8_t { acquire, release, acq_rel, sc };
 
 class RaceDetector {
  public:
@@ -37,7 +39,7 @@ class RaceDetector {
   void barrier_arrive(Warp& warp, Mask mask, int barrier);
   void barrier_completed(Block& block, int barrier, bool waited_for_all);
   void barrier_leave(Warp& warp, Mask mask, int barrier);
-  void fence(Warp& warp, Mask mask, Scope scope);
+  void fence(Warp& warp, Mask mask, Fence fence, Scope scope);
 
   // Accesses that have passed the bounds check, told before the bytes move.
   void shared(Warp& warp, const Access& access);

@@ -195,3 +195,90 @@ __global__ void plain_unlock(u32* out, const u32*, u32) {
   else
     atomicExch(out, 0u);
 }
+
+// Block 1 hands on block 0's word to block 2 without a fence of its own: the fences of the others do not
+// meet. out: [0], [1] flags, [2] data, [3] what came.
+template <bool kBug>
+__global__ void hand_on(u32* out, const u32* in, u32) {
+  volatile u32* const flags = out;
+  if (blockIdx.x == 0) {
+    out[2] = in[0];  // BUG(hand_on): race@global
+    __threadfence();
+    flags[0] = 1;
+  } else if (blockIdx.x == 1) {
+    while (flags[0] == 0) {
+    }
+    if constexpr (!kBug) __threadfence();
+    flags[1] = 1;
+  } else {
+    while (flags[1] == 0) {
+    }
+    __threadfence();
+    out[3] = out[2];  // BUG(hand_on): race@global
+  }
+}
+
+// A fence that is not fence.sc is its thread's alone: those of the other threads before the barrier do
+// nothing for the flag that thread 0 writes behind it. out: [0] flag, [1] sum, [2..] data.
+template <bool kBug>
+__global__ void fence_before_barrier(u32* out, const u32* in, u32) {
+  u32* const data = out + 2;
+  if (blockIdx.x == 0) {
+    data[threadIdx.x] = in[threadIdx.x];  // BUG(fence_before_barrier): race@global
+    if constexpr (kBug) asm volatile("fence.acq_rel.gpu;" ::: "memory");
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      if constexpr (!kBug) asm volatile("fence.acq_rel.gpu;" ::: "memory");
+      *static_cast<volatile u32*>(out) = 1;
+    }
+  } else if (threadIdx.x == 0) {
+    while (*static_cast<volatile u32*>(out) == 0) {
+    }
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+    u32 sum = 0;
+    for (u32 i = 0; i < 32; ++i) sum += data[i];  // BUG(fence_before_barrier): race@global
+    out[1] = sum;
+  }
+}
+
+// Release and acquire of the block's scope, and the reader is in another block.
+template <bool kBug>
+__global__ void block_release(u32* out, const u32* in, u32) {
+  if (blockIdx.x == 0) {
+    out[2] = in[0];  // BUG(block_release): race@global
+    if constexpr (kBug)
+      // BUG(block_release): race@global
+      asm volatile("st.release.cta.global.u32 [%0], 1;" ::"l"(out) : "memory");
+    else
+      asm volatile("st.release.gpu.global.u32 [%0], 1;" ::"l"(out) : "memory");
+  } else {
+    u32 seen = 0;
+    do {
+      if constexpr (kBug)
+        // BUG(block_release): race@global
+        asm volatile("ld.acquire.cta.global.u32 %0, [%1];" : "=r"(seen) : "l"(out) : "memory");
+      else
+        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(out) : "memory");
+    } while (seen == 0);
+    out[1] = out[2];  // BUG(block_release): race@global
+  }
+}
+
+// A fence that only releases, where the reader has to acquire.
+template <bool kBug>
+__global__ void half_a_fence(u32* out, const u32* in, u32) {
+  volatile u32* const flag = out;
+  if (blockIdx.x == 0) {
+    out[2] = in[0];  // BUG(half_a_fence): race@global
+    asm volatile("fence.release.gpu;" ::: "memory");
+    *flag = 1;
+  } else {
+    while (*flag == 0) {
+    }
+    if constexpr (kBug)
+      asm volatile("fence.release.gpu;" ::: "memory");
+    else
+      asm volatile("fence.acquire.gpu;" ::: "memory");
+    out[1] = out[2];  // BUG(half_a_fence): race@global
+  }
+}

@@ -94,6 +94,27 @@ TEST(SimBugs, PlainWriterOfAVolatileWord) {
   check({.setup = of("plain_writer", 2, 1, 2), .expected = {1, 1}, .each = between_blocks(0, 0)});
 }
 
+TEST(SimBugs, HandedOnWithoutFence) {
+  check({.setup = of("hand_on", 3, 1, 4), .expected = {1, 1, 1, 1}, .each = between_blocks(2, 2)});
+}
+
+TEST(SimBugs, FencesOfOtherThreadsBeforeTheBarrier) {
+  Words expected = numbered(34);
+  for (std::size_t i = 34; i-- > 2;) expected[i] = static_cast<std::uint32_t>(i) - 1;
+  expected[0] = 1;
+  expected[1] = 32 * 33 / 2;
+  check(
+      {.setup = of("fence_before_barrier", 2, 32, 34), .expected = expected, .each = between_blocks(2, 33)});
+}
+
+TEST(SimBugs, ReleaseOfBlockScopeAcrossBlocks) {
+  check({.setup = of("block_release", 2, 1, 3), .expected = {1, 1, 1}, .each = between_blocks(0, 2)});
+}
+
+TEST(SimBugs, FenceThatOnlyReleases) {
+  check({.setup = of("half_a_fence", 2, 1, 3), .expected = {1, 1, 1}, .each = between_blocks(2, 2)});
+}
+
 TEST(SimBugs, LockGivenBackByAPlainStore) {
   check({.setup = of("plain_unlock", 3, 1, 2), .expected = {0, 3}, .each = between_blocks(0, 1)});
 }
