@@ -173,3 +173,45 @@ extern "C" __global__ void barrier_after_return(u32* out, const u32* in, u32 n) 
   __syncthreads();
   out[threadIdx.x] = words[n - 1 - threadIdx.x];
 }
+
+// One warp hands words to another with a release and an acquire of the block's scope.
+extern "C" __global__ void release_in_block(u32* out, const u32* in, u32) {
+  __shared__ u32 words[32];
+  __shared__ u32 flag;
+  if (threadIdx.x == 0) flag = 0;
+  __syncthreads();
+  const u32 lane = threadIdx.x % 32;
+  const auto at = static_cast<u32>(__cvta_generic_to_shared(&flag));
+  if (threadIdx.x < 32) {
+    words[lane] = in[lane];
+    __syncwarp();
+    if (lane == 0) asm volatile("st.release.cta.shared.u32 [%0], 1;" ::"r"(at) : "memory");
+  } else {
+    u32 seen = 0;
+    do asm volatile("ld.acquire.cta.shared.u32 %0, [%1];" : "=r"(seen) : "r"(at) : "memory");
+    while (seen == 0);
+    out[lane] = words[31 - lane];
+  }
+}
+
+// Two warps fill one of two buffers while two others read the other one: full and free barriers of 128
+// threads, 1 + buffer and 3 + buffer.
+extern "C" __global__ void two_and_two(u32* out, const u32* in, u32 n) {
+  __shared__ u32 buffers[2][64];
+  const u32 thread = threadIdx.x % 64;
+  if (threadIdx.x < 64) {
+    for (u32 i = 0; i < n; ++i) {
+      if (i >= 2) asm volatile("barrier.sync %0, 128;" ::"r"(3 + i % 2) : "memory");
+      buffers[i % 2][thread] = in[i * 64 + thread];
+      asm volatile("barrier.arrive %0, 128;" ::"r"(1 + i % 2) : "memory");
+    }
+    return;
+  }
+  u32 sum = 0;
+  for (u32 i = 0; i < n; ++i) {
+    asm volatile("barrier.sync %0, 128;" ::"r"(1 + i % 2) : "memory");
+    sum += buffers[i % 2][63 - thread];
+    if (i + 2 < n) asm volatile("barrier.arrive %0, 128;" ::"r"(3 + i % 2) : "memory");
+  }
+  out[thread] = sum;
+}

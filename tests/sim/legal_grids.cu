@@ -137,3 +137,104 @@ extern "C" __global__ void atomic_forms(u32* out, const u32* in, u32) {
   atomicMax_system(out + 3, in[blockIdx.x]);
   atomicAdd_block(out + 4 + blockIdx.x, in[threadIdx.x]);
 }
+
+// Blocks take tickets and are served in that order. out: [0] next ticket, [1] who is served, [2] sum.
+extern "C" __global__ void ticket_lock(u32* out, const u32* in, u32) {
+  const u32 ticket = atomicAdd(out, 1u);
+  while (*static_cast<volatile u32*>(out + 1) != ticket) {
+  }
+  __threadfence();
+  out[2] += in[blockIdx.x];
+  __threadfence();
+  *static_cast<volatile u32*>(out + 1) = ticket + 1;
+}
+
+// Block 0 writes for block 2, and block 1 hands it on. out: [0], [1] flags, [2] data, [3] what came.
+extern "C" __global__ void hand_on(u32* out, const u32* in, u32) {
+  volatile u32* const flags = out;
+  if (blockIdx.x == 0) {
+    out[2] = in[0] + 6;
+    __threadfence();
+    flags[0] = 1;
+  } else if (blockIdx.x == 1) {
+    while (flags[0] == 0) {
+    }
+    __threadfence();
+    flags[1] = 1;
+  } else {
+    while (flags[1] == 0) {
+    }
+    __threadfence();
+    out[3] = out[2];
+  }
+}
+
+// All threads of block 0 write, and one says so; one of block 1 sees it, and all read. out: [0] flag, then
+// what was written, then what was read.
+extern "C" __global__ void fence_of_one(u32* out, const u32* in, u32) {
+  u32* const data = out + 1;
+  if (blockIdx.x == 0) {
+    data[threadIdx.x] = in[threadIdx.x];
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      asm volatile("fence.acq_rel.gpu;" ::: "memory");
+      asm volatile("st.relaxed.gpu.global.u32 [%0], 1;" ::"l"(out) : "memory");
+    }
+  } else {
+    if (threadIdx.x == 0) {
+      u32 seen = 0;
+      do asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(out) : "memory");
+      while (seen == 0);
+      asm volatile("fence.acq_rel.gpu;" ::: "memory");
+    }
+    __syncthreads();
+    data[64 + threadIdx.x] = data[63 - threadIdx.x];
+  }
+}
+
+// The same with fence.sc of every thread: they are ordered with each other, past the barriers.
+extern "C" __global__ void fences_of_all(u32* out, const u32* in, u32) {
+  u32* const data = out + 1;
+  if (blockIdx.x == 0) {
+    data[threadIdx.x] = in[threadIdx.x];
+    asm volatile("fence.sc.gpu;" ::: "memory");
+    __syncthreads();
+    if (threadIdx.x == 0) *static_cast<volatile u32*>(out) = 1;
+  } else {
+    if (threadIdx.x == 0)
+      while (*static_cast<volatile u32*>(out) == 0) {
+      }
+    __syncthreads();
+    asm volatile("fence.sc.gpu;" ::: "memory");
+    data[64 + threadIdx.x] = data[63 - threadIdx.x];
+  }
+}
+
+// A barrier of the grid as cuda::barrier does it: releasing arrivals, acquiring polls, twice. out: [0] count,
+// then 64 words a block.
+extern "C" __global__ void release_barrier(u32* out, const u32* in, u32) {
+  u32* const own = out + 1 + 64 * blockIdx.x;
+  const u32* const next = out + 1 + 64 * ((blockIdx.x + 1) % gridDim.x);
+  own[threadIdx.x] = in[threadIdx.x] + blockIdx.x;
+  u32 value = 0;
+  for (u32 turn = 1; turn <= 2; ++turn) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(out) : "memory");
+      u32 seen = 0;
+      do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(out) : "memory");
+      while (seen < turn * gridDim.x);
+    }
+    __syncthreads();
+    if (turn == 1) value = next[63 - threadIdx.x];
+  }
+  own[threadIdx.x] = value;
+}
+
+// Every value that is kept gets a place of its own from a counter; plain stores go there.
+extern "C" __global__ void places(u32* out, const u32* in, u32) {
+  const u32 value = in[blockIdx.x * blockDim.x + threadIdx.x];
+  if (value % 4 != 0) return;
+  const u32 at = atomicAdd(out, 1u);
+  out[1 + at] = 7;
+}

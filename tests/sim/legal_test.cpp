@@ -238,6 +238,47 @@ TEST(SimBugsLegal, AcquireAndRelease) {
   check_silent(grids("release_chain", 4, 1, 6, 4), {4, 0, 1, 3, 6, 10});
 }
 
+TEST(SimBugsLegal, TicketLock) {
+  check_silent(grids("ticket_lock", 5, 1, 3, 5), {5, 5, 15});
+}
+
+TEST(SimBugsLegal, HandedOnByAnotherBlock) {
+  check_silent(grids("hand_on", 3, 1, 4, 1), {1, 1, 7, 7});
+}
+
+TEST(SimBugsLegal, FencesAndBarriers) {
+  Words expected(129);
+  expected[0] = 1;
+  for (std::uint32_t i = 0; i < 64; ++i) expected[1 + i] = expected[128 - i] = i + 1;
+  check_silent(grids("fence_of_one", 2, 64, 129, 64), expected);
+  check_silent(grids("fences_of_all", 2, 64, 129, 64), expected);
+}
+
+TEST(SimBugsLegal, BarrierOfReleasesAndAcquires) {
+  Words expected(1 + 3 * 64);
+  expected[0] = 6;
+  for (std::uint32_t i = 0; i < 3 * 64; ++i) expected[1 + i] = 64 - i % 64 + (i / 64 + 1) % 3;
+  check_silent(grids("release_barrier", 3, 64, 1 + 3 * 64, 64), expected);
+}
+
+TEST(SimBugsLegal, PlacesFromACounter) {
+  Words expected = filled(33, 7);
+  expected[0] = 32;
+  check_silent(grids("places", 2, 64, 33, 128), expected);
+}
+
+TEST(SimBugsLegal, ReleaseAndAcquireInABlock) {
+  check_silent(blocks("release_in_block", 1, 64, 32, 32), reversed(numbered(32)));
+}
+
+TEST(SimBugsLegal, TwoWarpsForTwoOthers) {
+  const Case one = blocks("two_and_two", 1, 128, 64, 5 * 64, 5);
+  Words expected(64);
+  for (std::uint32_t i = 0; i < 5; ++i)
+    for (std::uint32_t thread = 0; thread < 64; ++thread) expected[thread] += one.in[i * 64 + 63 - thread];
+  check_silent(one, expected);
+}
+
 TEST(SimBugsLegal, CacheOperators) {
   Words expected(96);
   for (std::uint32_t i = 0; i < 96; ++i) expected[i] = 2 * (i % 32 + 1);

@@ -85,25 +85,56 @@ void check_finding(const SeededBug& bug, const Finding& finding, const Marks& ma
   }
 }
 
-// Without any one of its barriers and fences the kernel is wrong, and that is found.
-void check_each_sync_is_needed(const Case& setup, const std::string& text, jit::CompilerChoice front_end) {
-  static const std::regex sync(
-      R"((__syncthreads|__syncwarp|__threadfence(_block)?)\([a-z]*\);(?! *// spare))");
+// A kernel's text with one thing weakened that orders its threads.
+struct Weakened {
+  std::string text;
+  std::string what;
+};
+
+std::vector<Weakened> weakened(const Case& setup, const std::string& text) {
+  struct Rule {
+    std::regex what;
+    const char* instead;
+    bool between_blocks;
+  };
+  static const Rule rules[] = {
+      {std::regex(R"((__syncthreads|__syncwarp|__threadfence(_block)?)\([a-z]*\);)"), ";", false},
+      {std::regex(R"(fence\.[a-z_]+\.[a-z]+;)"), "", false},
+      {std::regex(R"((ld|st|atom|red)\.(acquire|release|acq_rel)\.)"), "$1.relaxed.", false},
+      {std::regex(R"(__threadfence\(\))"), "__threadfence_block()", true},
+      {std::regex(R"((fence|ld|st|atom|red)\.([a-z_]+)\.gpu)"), "$1.$2.cta", true},
+  };
   const std::size_t begin = text.find("void " + setup.kernel + "(");
-  const std::size_t end = text.find("\n}\n", begin);
-  using Iterator = std::regex_iterator<std::string::const_iterator>;
-  for (Iterator one(text.begin() + static_cast<std::ptrdiff_t>(begin),
-                    text.begin() + static_cast<std::ptrdiff_t>(end), sync);
-       one != Iterator(); ++one) {
-    const std::size_t at = begin + static_cast<std::size_t>(one->position());
-    std::string without = text;
-    without.replace(at, static_cast<std::size_t>(one->length()), ";");
-    const auto compiled = compile(setup.file, without, {}, front_end);
+  const std::string kernel = text.substr(begin, text.find("\n}\n", begin) - begin);
+  std::vector<Weakened> all;
+  for (const Rule& rule : rules) {
+    if (rule.between_blocks && setup.geometry.grid.x == 1) continue;
+    for (std::sregex_iterator one(kernel.begin(), kernel.end(), rule.what); one != std::sregex_iterator();
+         ++one) {
+      const auto at = static_cast<std::size_t>(one->position());
+      const std::string rest = kernel.substr(at, kernel.find('\n', at) - at);
+      if (rest.find("// spare") != std::string::npos) continue;
+      const std::string instead = one->format(rule.instead);
+      Weakened without{text, one->str() + " to " + instead};
+      without.text.replace(begin + at, static_cast<std::size_t>(one->length()), instead);
+      const auto line =
+          1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin + at), '\n');
+      without.what += format_text(" in line {}", line);
+      all.push_back(std::move(without));
+    }
+  }
+  return all;
+}
+
+// Without any one of its barriers and fences, or with a smaller scope, the kernel is wrong, and that is
+// found.
+void check_each_sync_is_needed(const Case& setup, const std::string& text, jit::CompilerChoice front_end) {
+  for (const Weakened& one : weakened(setup, text)) {
+    const auto compiled = compile(setup.file, one.text, {}, front_end);
     for (const std::uint64_t seed : kSeeds)
       EXPECT_FALSE(run(setup, *compiled, setup.kernel, seed).report.clean())
-          << setup.kernel << " without " << one->str() << " of line "
-          << 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n')
-          << ", schedule " << seed << ", by " << front_end_name(front_end);
+          << setup.kernel << " with " << one.what << ", schedule " << seed << ", by "
+          << front_end_name(front_end);
   }
 }
 

@@ -106,7 +106,8 @@ struct SeededBug {
 void check(const SeededBug& bug);
 
 // The same for a kernel (without template arguments) that is right: no finding, and the result (empty: any).
-// And when one barrier or fence is taken out that is not marked `// spare`, that is found.
+// And when one barrier, fence, acquire or release is taken out that is not marked `// spare`, or its scope is
+// made the block's in a grid of several, that is found.
 void check_silent(const Case& setup, const Words& expected);
 
 }  // namespace gpuforge::sim_bugs
