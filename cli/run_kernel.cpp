@@ -10,6 +10,8 @@
 #include "gpuforge/base/error.h"
 #include "gpuforge/base/file.h"
 #include "gpuforge/device/open_device.h"
+#include "gpuforge/ptx/parser.h"
+#include "gpuforge/sim/chip.h"
 
 namespace gpuforge::cli {
 namespace {
@@ -27,14 +29,30 @@ std::function<void(std::string_view)> print_to(Output& out) {
   };
 }
 
+// The simulator to take where no chip was named. PTX that the usual one does not run gets the chip that its
+// .target names.
+std::string sim_name_for(const RunRequest& request, const std::string& source_text) {
+  if (!is_ptx(request.file)) return "sim";
+  const ptx::Module module = ptx::parse(source_text, request.file.string());
+  const sim::Chip& usual = *sim::find_chip(device::kDefaultSimArch)->chip;
+  for (const std::string_view target : module.targets) {
+    if (sim::find_chip(target) && !sim::runs_target(usual, target)) return format_text("sim:{}", target);
+  }
+  return "sim";
+}
+
 // The one that is asked for, or the lab's rule: cuda:0, else the simulator.
-std::shared_ptr<device::Device> open_run_device(Session& session, const SimRequest& request) {
+std::shared_ptr<device::Device> open_run_device(Session& session, const RunRequest& run,
+                                                const std::string& source_text) {
+  const SimRequest& request = run.sim;
   const cuda::SearchOptions search = cuda::search_options(session.environment);
   const Progress progress(session.messages, "opening the device");
   device::SimOptions sim_options = request.options;
   if (!session.json) sim_options.print = print_to(session.out);  // a document has it inside
   if (session.settings.device) {
-    auto device = device::open_device(*session.settings.device, search, sim_options);
+    const std::string& wanted = *session.settings.device;
+    auto device =
+        device::open_device(wanted == "sim" ? sim_name_for(run, source_text) : wanted, search, sim_options);
     if (device->facts().kind == device::DeviceKind::cpu) {
       throw Error(ErrorCode::unsupported,
                   "run: the device cpu runs no kernels, only host code; use --device cuda:0, or sim where "
@@ -51,7 +69,7 @@ std::shared_ptr<device::Device> open_run_device(Session& session, const SimReque
     if (no_gpu.code() != ErrorCode::unavailable) throw;
     session.log->warning("Falling back to CPU simulation backend: {}; or pass --device sim to choose it",
                          no_gpu.message());
-    return device::open_device("sim", search, sim_options);
+    return device::open_device(sim_name_for(run, source_text), search, sim_options);
   }
 }
 
@@ -240,7 +258,7 @@ RunResult run_kernel(Session& session, const Invocation& invocation, const RunRe
   RunResult result;
   std::shared_ptr<device::Device> device;
   try {
-    device = open_run_device(session, request.sim);
+    device = open_run_device(session, request, source.text);
   } catch (const Error& no_device) {
     if (no_device.code() != ErrorCode::unavailable) throw;
     try {

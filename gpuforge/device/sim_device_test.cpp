@@ -16,6 +16,7 @@
 #include "gpuforge/device/cpu_device.h"
 #include "gpuforge/device/device_testing.h"
 #include "gpuforge/device/sim_memory.h"
+#include "gpuforge/sim/chip.h"
 
 namespace gpuforge::device {
 namespace {
@@ -26,7 +27,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
-// add_one: p[thread] += 1. fixed: the same, for blocks of 64 alone. spin: never ends. wide: static shared
+// add_one: p[thread] += 1. fixed: for blocks of 64 alone. spin: never ends. wide: static shared
 // memory. huge: more of it than there can be.
 constexpr std::string_view kPtx = R"(
 .version 8.0
@@ -49,6 +50,10 @@ constexpr std::string_view kPtx = R"(
   add.s32 %r4, %r3, %r1;
   .loc 1 5 5
   st.global.u32 [%rd4], %r4;
+  ret;
+}
+.visible .entry empty()
+{
   ret;
 }
 .visible .entry fixed() .reqntid 64, 1, 1
@@ -299,7 +304,7 @@ TEST_F(SimDeviceTest, FunctionsHaveFacts) {
   std::string message;
   EXPECT_EQ(code_of([&] { module_->function("add_two"); }, &message), ErrorCode::invalid_argument);
   EXPECT_THAT(message,
-              AllOf(StartsWith("sim: module add.ptx has no kernel add_two"), HasSubstr("add_one, fixed")));
+              AllOf(StartsWith("sim: module add.ptx has no kernel add_two"), HasSubstr("add_one, empty, fixed")));
 }
 
 TEST_F(SimDeviceTest, LaunchesBeyondTheLimitsAreRefused) {
@@ -331,6 +336,78 @@ TEST_F(SimDeviceTest, LaunchesBeyondTheLimitsAreRefused) {
   refused("wide", {.grid = {2, 1, 1}, .block = {}, .cluster = {2, 1, 1}}, "no clusters");
 }
 
+TEST_F(SimDeviceTest, EveryChipHasItsLimits) {
+  for (const sim::Chip& chip : sim::chips()) {
+    SCOPED_TRACE(chip.number());
+    make(format_text("sm_{}", chip.number()));
+    const auto launch = [&](std::string_view entry, const LaunchConfig& config) {
+      return code_of([&] { stream_->launch(*module_->function(entry), config, {}); });
+    };
+    const auto refused = ErrorCode::invalid_argument;
+    const Dim3 one{1, 1, 1};
+    EXPECT_EQ(launch("empty", {.grid = {2147483648u, 1, 1}, .block = one, .cluster = {}}), refused);
+    EXPECT_EQ(launch("empty", {.grid = {1, 65536, 1}, .block = one, .cluster = {}}), refused);
+    EXPECT_EQ(launch("empty", {.grid = {1, 1, 65536}, .block = one, .cluster = {}}), refused);
+    EXPECT_EQ(launch("empty", {.grid = one, .block = {1025, 1, 1}, .cluster = {}}), refused);
+    EXPECT_EQ(launch("empty", {.grid = one, .block = {1, 1025, 1}, .cluster = {}}), refused);
+    EXPECT_EQ(launch("empty", {.grid = one, .block = {1, 1, 65}, .cluster = {}}), refused);
+    EXPECT_EQ(launch("empty", {.grid = one, .block = {32, 33, 1}, .cluster = {}}), refused);
+    const std::size_t most = chip.max_shared_per_block;
+    EXPECT_EQ(launch("empty", {.dynamic_shared_bytes = most + 1, .cluster = {}}), refused);
+    EXPECT_EQ(launch("wide", {.dynamic_shared_bytes = most - 16383, .cluster = {}}), refused);
+    const auto resident = static_cast<std::uint32_t>(chip.multiprocessors * (chip.max_threads / 1024));
+    const Dim3 full{1024, 1, 1};
+    EXPECT_EQ(launch("empty", {.grid = {resident + 1, 1, 1}, .block = full, .cluster = {}, .cooperative = true}),
+              refused);
+    const auto runs = [&](std::string_view entry, const LaunchConfig& config) {
+      stream_->launch(*module_->function(entry), config, {});
+    };
+    runs("empty", {.grid = {resident, 1, 1}, .block = full, .cluster = {}, .cooperative = true});
+    runs("empty", {.grid = {1, 65535, 1}, .block = one, .cluster = {}});
+    runs("empty", {.grid = one, .block = {4, 4, 64}, .dynamic_shared_bytes = most, .cluster = {}});
+    runs("wide", {.dynamic_shared_bytes = most - 16384, .cluster = {}});
+    stream_->synchronize();
+  }
+}
+
+TEST_F(SimDeviceTest, MultiprocessorsAreThoseOfTheChip) {
+  constexpr std::string_view kCount =
+      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry f(.param .u64 p)\n{\n"
+      ".reg .b32 %r<2>; .reg .b64 %d<2>; ld.param.u64 %d1, [p]; mov.u32 %r1, %nsmid; st.u32 [%d1], %r1; ret;\n}\n";
+  make("sm_86");
+  Address data = integers({0});
+  void* const parameters[] = {&data};
+  const auto module = device_->load_module(std::as_bytes(std::span(kCount)), "count.ptx");
+  stream_->launch(*module->function("f"), {}, parameters);
+  EXPECT_THAT(read(data, 1), testing::ElementsAre(82));
+}
+
+TEST_F(SimDeviceTest, PtxForAnotherChipIsRefused) {
+  const auto text = [](std::string_view target) {
+    return format_text(".version 8.8\n.target {}\n.address_size 64\n.visible .entry f() {{ ret; }}\n", target);
+  };
+  std::string message;
+  const auto load = [&](std::string_view target) {
+    const std::string ptx = text(target);
+    return code_of([&] { device_->load_module(std::as_bytes(std::span(ptx)), "f.ptx"); }, &message);
+  };
+  make("sm_86");
+  EXPECT_EQ(load("sm_90a"), ErrorCode::unsupported);
+  EXPECT_EQ(message,
+            "sim:sm_86: module f.ptx: its .target is sm_90a, which this chip, sm_86, does not run; use the device "
+            "sim:sm_90a");
+  EXPECT_EQ(load("sm_89"), ErrorCode::unsupported);
+  make("sm_100");
+  EXPECT_EQ(load("sm_90a"), ErrorCode::unsupported) << "'a' is for one chip alone";
+  make();
+  EXPECT_EQ(load("sm_130"), ErrorCode::unsupported);
+  EXPECT_THAT(message, Not(HasSubstr("use the device")));
+  for (const char* const target : {"sm_30", "sm_90", "sm_90a", "sm_80, debug"}) {
+    const std::string ptx = text(target);
+    device_->load_module(std::as_bytes(std::span(ptx)), "f.ptx");
+  }
+}
+
 TEST_F(SimDeviceTest, ClustersAreNotThereYet) {
   make("sm_90");
   const auto launch = [&](std::string_view entry, const LaunchConfig& config) {
@@ -344,6 +421,11 @@ TEST_F(SimDeviceTest, ClustersAreNotThereYet) {
                 &message),
             ErrorCode::unsupported);
   EXPECT_THAT(message, HasSubstr("cluster (2, 1, 1)"));
+  constexpr std::string_view kClustered =
+      ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry f() .reqnctapercluster 2\n{ ret; }\n";
+  const auto module = device_->load_module(std::as_bytes(std::span(kClustered)), "f.ptx");
+  EXPECT_EQ(code_of([&] { module->function("f"); }, &message), ErrorCode::unsupported);
+  EXPECT_EQ(message, "sim:sm_90: kernel f runs in clusters, and the simulator runs none yet");
 }
 
 TEST_F(SimDeviceTest, KernelsOfAnotherDeviceAreRefused) {

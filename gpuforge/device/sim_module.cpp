@@ -6,12 +6,11 @@
 #include "gpuforge/base/error.h"
 #include "gpuforge/device/cuda_module.h"
 #include "gpuforge/device/work_error.h"
-#include "gpuforge/sim/program.h"
 
 namespace gpuforge::device {
 namespace {
 
-std::shared_ptr<const sim::Program> load(const std::shared_ptr<SimMemory>& memory,
+std::shared_ptr<const sim::Program> load(const std::shared_ptr<SimMemory>& memory, const sim::Chip& chip,
                                          std::span<const std::byte> image, std::string_view name,
                                          const std::string& device_name) {
   if (check_module_image(image, name, device_name) == ImageKind::binary) {
@@ -20,11 +19,21 @@ std::shared_ptr<const sim::Program> load(const std::shared_ptr<SimMemory>& memor
                             device_name, name));
   }
   std::string text(reinterpret_cast<const char*>(image.data()), image.size());
+  std::shared_ptr<const sim::Program> program;
   try {
-    return sim::load_program(memory->space(), std::move(text), std::string(name));
+    program = sim::load_program(memory->space(), std::move(text), std::string(name));
   } catch (const Error& error) {
     throw Error(error.code(), format_text("{}: {}", device_name, error.message()), error.detail());
   }
+  const std::string_view target = sim::target_chip(*program);
+  if (!target.empty() && !sim::runs_target(chip, target)) {
+    const bool playable = sim::find_chip(target).has_value();
+    throw Error(ErrorCode::unsupported,
+                format_text("{}: module {}: its .target is {}, which this chip, sm_{}, does not run{}",
+                            device_name, name, target, chip.number(),
+                            playable ? format_text("; use the device sim:{}", target) : std::string()));
+  }
+  return program;
 }
 
 sim::Index3 index_of(const Dim3& dim) {
@@ -92,28 +101,23 @@ SimModule::SimModule(std::shared_ptr<Device> device, const sim::Chip& chip, std:
     : device_(std::move(device)),
       chip_(chip),
       name_(name),
-      program_(load(memory, image, name, device_->facts().name)),
-      entries_(sim::entries(*program_)) {}
-
-std::shared_ptr<Function> SimModule::function(std::string_view entry) {
-  std::string known;
-  for (const sim::EntryFacts& candidate : entries_) {
-    if (candidate.name == entry) return make_function(candidate);
-    known += (known.empty() ? "" : ", ") + candidate.name;
-  }
-  throw Error(ErrorCode::invalid_argument,
-              format_text("{}: module {} has no kernel {}; it has {}", device_->facts().name, name_, entry,
-                          known.empty() ? "none" : known));
-}
+      program_(load(memory, chip, image, name, device_->facts().name)) {}
 
 // Decoded here, so that what the simulator does not know is an Error now and not at a synchronize.
-std::shared_ptr<Function> SimModule::make_function(sim::EntryFacts entry) {
-  try {
-    entry.static_shared_bytes = sim::image_of(*program_, entry.name)->static_shared_bytes;
-  } catch (const Error& error) {
-    throw Error(error.code(), format_text("{}: {}", device_->facts().name, error.message()), error.detail());
+std::shared_ptr<Function> SimModule::function(std::string_view entry) {
+  const std::string& device_name = device_->facts().name;
+  std::string known;
+  for (const std::string& candidate : sim::entries(*program_)) {
+    known += (known.empty() ? "" : ", ") + candidate;
+    if (candidate != entry) continue;
+    try {
+      return std::make_shared<SimFunction>(shared_from_this(), sim::entry_facts(*program_, entry));
+    } catch (const Error& error) {
+      throw Error(error.code(), format_text("{}: {}", device_name, error.message()), error.detail());
+    }
   }
-  return std::make_shared<SimFunction>(shared_from_this(), entry);
+  throw Error(ErrorCode::invalid_argument, format_text("{}: module {} has no kernel {}; it has {}", device_name,
+                                                       name_, entry, known.empty() ? "none" : known));
 }
 
 SimFunction::SimFunction(std::shared_ptr<SimModule> module, const sim::EntryFacts& entry)
@@ -129,6 +133,10 @@ SimFunction::SimFunction(std::shared_ptr<SimModule> module, const sim::EntryFact
     facts_.parameters.push_back({parameter.offset, parameter.bytes});
   }
   required_block_ = {entry.required_block.x, entry.required_block.y, entry.required_block.z};
+  if (entry.required_cluster != sim::Index3{0, 0, 0} && entry.required_cluster != sim::Index3{1, 1, 1}) {
+    throw Error(ErrorCode::unsupported,
+                format_text("kernel {} runs in clusters, and the simulator runs none yet", entry.name));
+  }
 }
 
 int SimFunction::max_active_blocks(int threads_per_block, std::size_t dynamic_shared_bytes) const {
@@ -183,7 +191,8 @@ SimLaunch::SimLaunch(std::shared_ptr<SimState> state, const SimFunction& functio
       program_(function.module().program()),
       device_name_(function.module().device().facts().name),
       entry_(function.facts().name),
-      geometry_{index_of(config.grid), index_of(config.block), config.dynamic_shared_bytes} {
+      geometry_{index_of(config.grid), index_of(config.block), config.dynamic_shared_bytes,
+                static_cast<std::uint32_t>(function.module().chip().multiprocessors)} {
   const std::vector<ParameterFacts>& facts = function.facts().parameters;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const auto* const bytes = static_cast<const std::byte*>(parameters[i]);

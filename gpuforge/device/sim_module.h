@@ -48,13 +48,10 @@ class SimModule final : public Module, public std::enable_shared_from_this<SimMo
   const std::shared_ptr<const sim::Program>& program() const { return program_; }
 
  private:
-  std::shared_ptr<Function> make_function(sim::EntryFacts entry);
-
   const std::shared_ptr<Device> device_;
   const sim::Chip& chip_;
   const std::string name_;
   std::shared_ptr<const sim::Program> program_;
-  std::vector<sim::EntryFacts> entries_;
 };
 
 class SimFunction final : public Function {

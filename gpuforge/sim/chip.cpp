@@ -50,6 +50,27 @@ constexpr Chip kChips[] = {
 
 constexpr int kFirstWithA = 90;
 constexpr int kFirstWithF = 100;
+constexpr int kThorBefore = 101;  // what CUDA 12 called it
+constexpr int kThor = 110;
+
+struct Target {
+  int number = 0;
+  char suffix = 0;
+};
+
+// sm_90a
+std::optional<Target> read_target(std::string_view text) {
+  constexpr std::string_view kPrefix = "sm_";
+  if (!text.starts_with(kPrefix)) return std::nullopt;
+  const std::string_view rest = text.substr(kPrefix.size());
+  Target target;
+  const char* const last = rest.data() + rest.size();
+  const auto [end, error] = std::from_chars(rest.data(), last, target.number);
+  if (error != std::errc() || last - end > 1 || rest.front() == '0' || target.number < 10) return std::nullopt;
+  if (end != last) target.suffix = *end;
+  if (target.suffix != 0 && target.suffix != 'a' && target.suffix != 'f') return std::nullopt;
+  return target;
+}
 
 }  // namespace
 
@@ -58,20 +79,23 @@ std::span<const Chip> chips() {
 }
 
 std::optional<ChipName> find_chip(std::string_view arch) {
-  constexpr std::string_view kPrefix = "sm_";
-  if (!arch.starts_with(kPrefix)) return std::nullopt;
-  const std::string_view rest = arch.substr(kPrefix.size());
-  int number = 0;
-  const char* const last = rest.data() + rest.size();
-  const auto [end, error] = std::from_chars(rest.data(), last, number);
-  if (error != std::errc() || last - end > 1) return std::nullopt;
-  const char suffix = end == last ? '\0' : *end;
-  if (rest.front() == '0' || (suffix != 0 && suffix != 'a' && suffix != 'f')) return std::nullopt;
-  if ((suffix == 'a' && number < kFirstWithA) || (suffix == 'f' && number < kFirstWithF)) return std::nullopt;
+  const std::optional<Target> target = read_target(arch);
+  if (!target || (target->suffix == 'a' && target->number < kFirstWithA) ||
+      (target->suffix == 'f' && target->number < kFirstWithF))
+    return std::nullopt;
   const auto found = std::find_if(std::begin(kChips), std::end(kChips),
-                                  [&](const Chip& candidate) { return candidate.number() == number; });
+                                  [&](const Chip& candidate) { return candidate.number() == target->number; });
   if (found == std::end(kChips)) return std::nullopt;
-  return ChipName{found, suffix};
+  return ChipName{found, target->suffix};
+}
+
+bool runs_target(const Chip& chip, std::string_view target) {
+  const std::optional<Target> read = read_target(target);
+  if (!read) return false;
+  const int number = read->number == kThorBefore ? kThor : read->number;
+  if (read->suffix == 'a') return number == chip.number();
+  if (read->suffix == 'f') return number / 10 == chip.major && number <= chip.number();
+  return number <= chip.number();
 }
 
 std::string known_chips() {

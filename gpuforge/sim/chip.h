@@ -47,6 +47,10 @@ std::optional<ChipName> find_chip(std::string_view arch);
 // "sm_80, sm_86, ...": for messages.
 std::string known_chips();
 
+// Whether the driver of this chip takes PTX with this .target ("sm_80"): that of the same or an older chip;
+// with an 'a' of the same alone, with an 'f' of its family, the same or older with the same major number.
+bool runs_target(const Chip& chip, std::string_view target);
+
 // Blocks of a kernel that fit on one multiprocessor at once; registers are not known to the simulator and do
 // not count. 0 when a block does not fit at all.
 int resident_blocks(const Chip& chip, int threads_per_block, std::size_t shared_bytes);

@@ -46,6 +46,25 @@ TEST(Chip, LimitsOfTheTable) {
   }
 }
 
+TEST(Chip, RunsPtxForOlderChipsAndItsOwn) {
+  const auto runs = [](const char* arch, const char* target) {
+    return runs_target(*find_chip(arch)->chip, target);
+  };
+  EXPECT_TRUE(runs("sm_86", "sm_30"));
+  EXPECT_TRUE(runs("sm_86", "sm_86"));
+  EXPECT_FALSE(runs("sm_86", "sm_87"));
+  EXPECT_FALSE(runs("sm_86", "sm_90a"));
+  EXPECT_TRUE(runs("sm_90", "sm_90a")) << "the chip is the same";
+  EXPECT_FALSE(runs("sm_100", "sm_90a")) << "'a' is for one chip";
+  EXPECT_TRUE(runs("sm_100", "sm_90"));
+  EXPECT_TRUE(runs("sm_103", "sm_100f"));
+  EXPECT_FALSE(runs("sm_100", "sm_103f"));
+  EXPECT_FALSE(runs("sm_120", "sm_100f"));
+  EXPECT_TRUE(runs("sm_110", "sm_101a")) << "its former name";
+  EXPECT_FALSE(runs("sm_90", "sm_90x"));
+  EXPECT_FALSE(runs("sm_90", "compute_80"));
+}
+
 TEST(Chip, KnownOnesAreListed) {
   EXPECT_THAT(known_chips(),
               testing::AllOf(testing::StartsWith("sm_80, sm_86"), testing::HasSubstr("sm_90[a],"),

@@ -156,6 +156,7 @@ struct Image {
   std::vector<std::uint32_t> code_of_function;
 };
 
+inline constexpr std::uint32_t kMaxLocalBytes = 512 * 1024;  // per thread, on every GPU
 inline constexpr std::uint64_t kFunctionWindow = std::uint64_t{4} << 60;
 
 }  // namespace gpuforge::sim

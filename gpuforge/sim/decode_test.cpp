@@ -129,13 +129,48 @@ TEST(SimDecode, FactsOfAKernel) {
   TestRun test(
       ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u32 a, .param .align 16 .b8 "
       "b[20], "
-      ".param .u64 c) .maxntid 64, 2, 1 .minnctapersm 2\n{ ret; }\n");
-  const std::vector<EntryFacts> all = entries(test.program());
-  ASSERT_EQ(all.size(), 1u);
-  EXPECT_EQ(all[0].max_threads_per_block, 128);
-  ASSERT_EQ(all[0].parameters.size(), 3u);
-  EXPECT_EQ(all[0].parameters[1].offset, 16u);
-  EXPECT_EQ(all[0].parameters[2].offset, 40u);
+      ".param .u64 c) .maxntid 64, 2, 1 .minnctapersm 2\n"
+      "{ .shared .b8 s[40]; .local .b8 l[100]; .reg .b32 %r; mov.u32 %r, s; mov.u32 %r, l; ret; }\n"
+      ".visible .entry other() .reqntid 8, 4 .reqnctapercluster 2\n{ ret; }\n");
+  EXPECT_THAT(entries(test.program()), ElementsAre("k", "other"));
+  const EntryFacts facts = entry_facts(test.program(), "k");
+  EXPECT_EQ(facts.name, "k");
+  EXPECT_EQ(facts.static_shared_bytes, 40u);
+  EXPECT_EQ(facts.local_bytes, 112u) << "a multiple of 16";
+  EXPECT_EQ(facts.max_threads_per_block, 128);
+  EXPECT_EQ(facts.required_block, (Index3{0, 0, 0}));
+  ASSERT_EQ(facts.parameters.size(), 3u);
+  EXPECT_EQ(facts.parameters[1].offset, 16u);
+  EXPECT_EQ(facts.parameters[2].offset, 40u);
+  const EntryFacts other = entry_facts(test.program(), "other");
+  EXPECT_EQ(other.max_threads_per_block, 32);
+  EXPECT_EQ(other.required_block, (Index3{8, 4, 1}));
+  EXPECT_EQ(other.required_cluster, (Index3{2, 1, 1}));
+  EXPECT_EQ(target_chip(test.program()), "sm_90");
+}
+
+TEST(SimDecode, SizesThatNoChipTakesAreErrors) {
+  const auto with_parameter = [](const char* version, int bytes) {
+    return format_text(
+        ".version {}\n.target sm_80\n.address_size 64\n.visible .entry k(.param .b8 p[{}]) {{ ret; }}\n",
+        version, bytes);
+  };
+  const auto facts = [](const std::string& text) { return entry_facts(TestRun(text).program(), "k"); };
+  EXPECT_EQ(facts(with_parameter("8.0", 4352)).parameters[0].bytes, 4352u);
+  EXPECT_EQ(facts(with_parameter("8.1", 32764)).parameters[0].bytes, 32764u);
+  EXPECT_THAT([&] { facts(with_parameter("8.0", 4353)); },
+              testing::ThrowsMessage<Error>(
+                  HasSubstr("test.ptx:4:1: kernel k has 4353 bytes of parameters; PTX 8.0 allows 4352")));
+  EXPECT_THAT([&] { facts(with_parameter("9.0", 32765)); },
+              testing::ThrowsMessage<Error>(HasSubstr("PTX 9.0 allows 32764")));
+  const auto with_local = [](int bytes) {
+    return module_text(
+        format_text(".local .b8 l[262144]; .local .b8 m[{}]; mov.u64 %d1, l; mov.u64 %d2, m; ret;", bytes),
+        0);
+  };
+  EXPECT_EQ(facts(with_local(262144)).local_bytes, 512u * 1024);
+  EXPECT_THAT([&] { facts(with_local(262145)); },
+              testing::ThrowsMessage<Error>(HasSubstr("a thread can have 524288")));
 }
 
 TEST(SimDecode, MutatedTextNeverCrashes) {

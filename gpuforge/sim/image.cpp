@@ -178,6 +178,20 @@ std::uint32_t local_depth(Image& image, std::uint32_t code, std::vector<std::uin
   return known[code];
 }
 
+// What ptxas refuses on every chip.
+void check_sizes(const Image& image, const ptx::Module& module, const ptx::Function& entry) {
+  const bool large = std::pair(module.version_major, module.version_minor) >= std::pair(8, 1);
+  const std::uint32_t most = large ? 32764 : 4352;
+  if (image.param_bytes > most)
+    fail(ErrorCode::parse, module, entry.position,
+         format_text("kernel {} has {} bytes of parameters; PTX {}.{} allows {}", entry.name,
+                     image.param_bytes, module.version_major, module.version_minor, most));
+  if (image.max_local_bytes > kMaxLocalBytes)
+    fail(ErrorCode::parse, module, entry.position,
+         format_text("kernel {} has {} bytes of local memory; a thread can have {}", entry.name,
+                     image.max_local_bytes, kMaxLocalBytes));
+}
+
 }  // namespace
 
 std::shared_ptr<Image> decode_image(const Program& program, const ptx::Function& entry) {
@@ -206,6 +220,7 @@ std::shared_ptr<Image> decode_image(const Program& program, const ptx::Function&
   std::vector<std::uint8_t> open(image->codes.size(), 0);
   std::vector<std::uint32_t> known(image->codes.size(), 0xffffffffu);
   image->max_local_bytes = local_depth(*image, 0, open, known);
+  check_sizes(*image, program.module, entry);
   return image;
 }
 

@@ -36,8 +36,8 @@ struct Launch {
   std::uint32_t threads_per_block = 0;
   std::uint32_t shared_bytes = 0;  // static and dynamic: what a block may touch
   std::uint32_t dynamic_shared_bytes = 0;
-  std::uint32_t multiprocessors = 132;  // what %nsmid says
-  std::vector<std::byte> params;        // the kernel's parameters
+  std::uint32_t multiprocessors = 1;  // what %nsmid says
+  std::vector<std::byte> params;      // the kernel's parameters
   Checks checks;
   std::shared_ptr<const Allocations> allocations;
   Allocation* last_allocation = nullptr;  // hint of the last look-up; may be anything in `allocations`

@@ -11,7 +11,6 @@
 namespace gpuforge::sim {
 namespace {
 
-constexpr std::uint32_t kMaxLocalBytes = 512 * 1024;  // per thread, as on the GPU
 constexpr std::uint64_t kMaxStackAlignment = 1u << 23;
 constexpr std::uint32_t kMaxParamBytes = 64 * 1024;
 

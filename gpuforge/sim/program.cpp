@@ -107,12 +107,30 @@ void place_variables(Program& program) {
       Filler(program, *one.variable, one.at, one.bytes).fill(initializer);
 }
 
-int directive_number(const ptx::Directive& directive, std::size_t index) {
-  if (index >= directive.words.size()) return 1;
-  int value = 1;
-  const std::string_view word = directive.words[index];
-  std::from_chars(word.data(), word.data() + word.size(), value);
-  return value;
+// .maxntid 64, 2: what is not said is 1.
+Index3 directive_extents(const ptx::Directive& directive) {
+  const auto number = [&](std::size_t index) {
+    std::uint32_t value = 1;
+    if (index >= directive.words.size()) return value;
+    const std::string_view word = directive.words[index];
+    std::from_chars(word.data(), word.data() + word.size(), value);
+    return value;
+  };
+  return {number(0), number(1), number(2)};
+}
+
+std::vector<EntryFacts::Parameter> lay_out_parameters(const ptx::Module& module,
+                                                      const ptx::Function& function) {
+  std::vector<EntryFacts::Parameter> all;
+  std::size_t top = 0;
+  for (const ptx::Variable& parameter : function.parameters) {
+    const std::size_t alignment = variable_alignment(module, parameter);
+    top = (top + alignment - 1) / alignment * alignment;
+    const std::size_t bytes = variable_bytes(module, parameter);
+    all.push_back({top, bytes});
+    top += bytes;
+  }
+  return all;
 }
 
 // The files of lanes/ are compiled for these.
@@ -190,32 +208,37 @@ std::shared_ptr<const Program> load_program(std::shared_ptr<Memory> memory, std:
   return program;
 }
 
-std::vector<EntryFacts> entries(const Program& program) {
-  std::vector<EntryFacts> all;
-  for (const ptx::Function& function : program.module.functions) {
-    if (!function.entry || function.body == nullptr) continue;
-    EntryFacts facts;
-    facts.name = function.name;
-    std::size_t top = 0;
-    for (const ptx::Variable& parameter : function.parameters) {
-      const std::size_t alignment = variable_alignment(program.module, parameter);
-      top = (top + alignment - 1) / alignment * alignment;
-      const std::size_t bytes = variable_bytes(program.module, parameter);
-      facts.parameters.push_back({top, bytes});
-      top += bytes;
-    }
-    for (const ptx::Directive& directive : function.directives) {
-      if (directive.name != "maxntid" && directive.name != "reqntid") continue;
-      const int x = directive_number(directive, 0), y = directive_number(directive, 1),
-                z = directive_number(directive, 2);
-      facts.max_threads_per_block = x * y * z;
-      if (directive.name == "reqntid")
-        facts.required_block = {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y),
-                                static_cast<std::uint32_t>(z)};
-    }
-    all.push_back(std::move(facts));
-  }
+std::vector<std::string> entries(const Program& program) {
+  std::vector<std::string> all;
+  for (const ptx::Function& function : program.module.functions)
+    if (function.entry && function.body != nullptr) all.emplace_back(function.name);
   return all;
+}
+
+EntryFacts entry_facts(const Program& program, std::string_view entry) {
+  const std::shared_ptr<const Image> image = image_of(program, entry);
+  const ptx::Function& function = program.module.functions[program.functions.at(entry)];
+  EntryFacts facts;
+  facts.name = entry;
+  facts.static_shared_bytes = image->static_shared_bytes;
+  facts.local_bytes = image->max_local_bytes;
+  facts.parameters = lay_out_parameters(program.module, function);
+  for (const ptx::Directive& directive : function.directives) {
+    if (directive.name == "maxntid" || directive.name == "reqntid") {
+      const Index3 block = directive_extents(directive);
+      const std::uint64_t threads = std::uint64_t{block.x} * block.y * block.z;
+      facts.max_threads_per_block = static_cast<int>(std::min<std::uint64_t>(threads, 1u << 30));
+      if (directive.name == "reqntid") facts.required_block = block;
+    }
+    if (directive.name == "reqnctapercluster") facts.required_cluster = directive_extents(directive);
+  }
+  return facts;
+}
+
+std::string_view target_chip(const Program& program) {
+  for (const std::string_view target : program.module.targets)
+    if (target.starts_with("sm_")) return target;
+  return {};
 }
 
 std::shared_ptr<const Image> image_of(const Program& program, std::string_view entry) {
@@ -225,7 +248,7 @@ std::shared_ptr<const Image> image_of(const Program& program, std::string_view e
   if (function == program.functions.end() || !program.module.functions[function->second].entry ||
       program.module.functions[function->second].body == nullptr) {
     std::string known;
-    for (const EntryFacts& one : entries(program)) known += (known.empty() ? "" : ", ") + one.name;
+    for (const std::string& one : entries(program)) known += (known.empty() ? "" : ", ") + one;
     throw Error(ErrorCode::invalid_argument, format_text("{} has no kernel '{}'; it has: {}", program.name,
                                                          entry, known.empty() ? "none" : known));
   }

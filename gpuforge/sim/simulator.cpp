@@ -22,19 +22,14 @@ std::uint64_t count(const Index3& index) {
 
 std::vector<std::byte> pack(const Program& program, std::string_view entry,
                             std::span<const void* const> arguments) {
-  for (const EntryFacts& facts : entries(program)) {
-    if (facts.name != entry) continue;
-    if (facts.parameters.size() != arguments.size())
-      throw Error(ErrorCode::invalid_argument, format_text("kernel {} takes {} arguments, found {}", entry,
-                                                           facts.parameters.size(), arguments.size()));
-    std::size_t bytes = 0;
-    if (!facts.parameters.empty()) bytes = facts.parameters.back().offset + facts.parameters.back().bytes;
-    std::vector<std::byte> packed(bytes);
-    for (std::size_t i = 0; i < arguments.size(); ++i)
-      std::memcpy(packed.data() + facts.parameters[i].offset, arguments[i], facts.parameters[i].bytes);
-    return packed;
-  }
-  return {};
+  const std::vector<EntryFacts::Parameter> parameters = entry_facts(program, entry).parameters;
+  if (parameters.size() != arguments.size())
+    throw Error(ErrorCode::invalid_argument, format_text("kernel {} takes {} arguments, found {}", entry,
+                                                         parameters.size(), arguments.size()));
+  std::vector<std::byte> packed(parameters.empty() ? 0 : parameters.back().offset + parameters.back().bytes);
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    std::memcpy(packed.data() + parameters[i].offset, arguments[i], parameters[i].bytes);
+  return packed;
 }
 
 bool suppressed(const Finding& finding, const std::vector<Suppression>& suppressions) {
@@ -79,6 +74,7 @@ Launch make_launch(const Program& program, const Image& image, std::string_view 
   state.image = &image;
   state.grid = geometry.grid;
   state.block = geometry.block;
+  state.multiprocessors = geometry.multiprocessors;
   state.threads_per_block = static_cast<std::uint32_t>(count(geometry.block));
   const std::size_t shared = geometry.dynamic_shared_bytes == 0
                                  ? image.static_shared_bytes

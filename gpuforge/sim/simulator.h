@@ -27,9 +27,10 @@ struct EntryFacts {
   };
   std::string name;
   std::size_t static_shared_bytes = 0;
-  std::size_t local_bytes = 0;     // per thread
-  int max_threads_per_block = 0;   // .maxntid or .reqntid; 0: not said
-  Index3 required_block{0, 0, 0};  // .reqntid; zero: not said
+  std::size_t local_bytes = 0;       // per thread
+  int max_threads_per_block = 0;     // .maxntid or .reqntid; 0: not said
+  Index3 required_block{0, 0, 0};    // .reqntid; zero: not said
+  Index3 required_cluster{0, 0, 0};  // .reqnctapercluster; zero: not said
   std::vector<Parameter> parameters;
 };
 
@@ -39,7 +40,12 @@ struct EntryFacts {
 // from the launch, for instructions the simulator does not know.
 std::shared_ptr<const Program> load_program(std::shared_ptr<Memory> memory, std::string ptx,
                                             std::string name);
-std::vector<EntryFacts> entries(const Program& program);
+// Names of its kernels, in the order of the text.
+std::vector<std::string> entries(const Program& program);
+// Decodes the kernel. invalid_argument for an unknown name.
+EntryFacts entry_facts(const Program& program, std::string_view entry);
+// The chip its .target names, such as "sm_90a"; empty when it names none.
+std::string_view target_chip(const Program& program);
 
 struct Suppression {  // findings at this source line are counted but do not count
   std::string file;   // its last component is enough
@@ -67,6 +73,7 @@ struct Geometry {
   Index3 grid{1, 1, 1};
   Index3 block{1, 1, 1};
   std::size_t dynamic_shared_bytes = 0;
+  std::uint32_t multiprocessors = 132;  // what %nsmid says
 };
 
 // Runs to the end. `arguments[i]` points at the i-th parameter's bytes. invalid_argument for an unknown

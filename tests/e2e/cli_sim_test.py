@@ -89,6 +89,13 @@ class RunOnSim(CliTest):
         message = self.error("run", bad, "--device", "sim", "--grid", "1", "--block", "1", "--arg", "y=out:i32[1]", code=2)
         self.assertIn("frobnicate", message)
 
+    def test_ptx_for_a_newer_chip_runs_on_that_chip(self):
+        source = self.file("answer.ptx", PTX.replace("sm_80", "sm_100a").replace("8.0", "8.6"))
+        result = self.launch(source, "--arg", "y=out:i32[1]", block="1")
+        self.assertEqual(result.stdout, "y = array([42], dtype=i32, device=sim:sm_100a)\n")
+        result = self.launch(source, "--arg", "y=out:i32[1]", block="1", device="sim:sm_86", code=3)
+        self.assertIn("its .target is sm_100a, which this chip, sm_86, does not run; use the device sim:sm_100a", result.stderr)
+
     def test_findings_are_told_with_their_line_and_exit_code_1(self):
         source = self.file("shift.cu", OFF_BY_ONE)
         arguments = ["--arg", "y=out:f32[64]", "--arg", "in:f32[64]=arange", "--arg", "i32:64"]
