@@ -4,6 +4,7 @@
 
 #include "cli/quantity.h"
 #include "cli/report.h"
+#include "gpuforge/base/demangle.h"
 #include "gpuforge/base/error.h"
 
 namespace gpuforge::cli {
@@ -68,7 +69,7 @@ int show_report(Session& session, const SimRequest& request, const sim::LaunchRe
   session.messages.write(
       LogLevel::error,
       format_text("run: the simulator has {} finding{} in kernel {}\n{}", count, count == 1 ? "" : "s",
-                  report.kernel, findings.substr(0, findings.find_last_not_of('\n') + 1)));
+                  readable_name(report.kernel), findings.substr(0, findings.find_last_not_of('\n') + 1)));
   return kWrong;
 }
 

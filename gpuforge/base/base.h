@@ -3,11 +3,13 @@
 //   half, dtype, convert   element types and exact conversion between them
 //   shape             shapes, strides and their arithmetic
 //   hash, json, utf8, file, embedded   content hashes, JSON values, text repair, files, files compiled in
+//   demangle          C++ names as people write them
 //   log, environment, version    one sink, one table of environment variables
 // Not here: anything that names a device, a kernel or CUDA.
 #pragma once
 
 #include "gpuforge/base/convert.h"
+#include "gpuforge/base/demangle.h"
 #include "gpuforge/base/dtype.h"
 #include "gpuforge/base/embedded.h"
 #include "gpuforge/base/environment.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gpuforge/base/demangle.h"
 #include "gpuforge/base/error.h"
 #include "gpuforge/device/cuda_module.h"
 #include "gpuforge/device/work_error.h"
@@ -205,7 +206,7 @@ void SimLaunch::operator()() const {
   for (const std::vector<std::byte>& argument : arguments_) pointers.push_back(argument.data());
   const auto fail = [&](ErrorCode code, std::string_view message, std::string detail) {
     throw OwnFailure{
-        Error(code, format_text("{}: kernel {}: {}", device_name_, entry_, message), std::move(detail))};
+        Error(code, format_text("{}: kernel {}: {}", device_name_, readable_name(entry_), message), std::move(detail))};
   };
   sim::LaunchReport report;
   try {

@@ -1,15 +1,9 @@
 #include "gpuforge/jit/kernel_names.h"
 
-#include <cxxabi.h>
-
-#include <cstdlib>
-#include <memory>
+#include "gpuforge/base/demangle.h"
 
 namespace gpuforge::jit {
 namespace {
-
-// Longer names are not ones a person wrote, and the demangler's work grows faster than its input.
-constexpr std::size_t kLongestMangledName = 8192;
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -22,17 +16,6 @@ std::string const_first(std::string_view type) {
   const std::size_t at = type.find(" const");
   if (at == std::string_view::npos || type.find_first_of("*&([<") < at) return std::string(type);
   return "const " + std::string(type.substr(0, at)) + std::string(type.substr(at + 6));
-}
-
-// Where the '(' of the list that ends `text` stands; npos when brackets do not match.
-std::size_t open_of_last_list(std::string_view text) {
-  std::size_t depth = 0;
-  for (std::size_t i = text.size(); i-- > 0;) {
-    if (text[i] == ')') ++depth;
-    if (text[i] == '(' && --depth == 0) return i;
-    if (depth == 0) break;  // the text does not end in a list
-  }
-  return std::string_view::npos;
 }
 
 }  // namespace
@@ -82,22 +65,11 @@ std::vector<std::string> split_list(std::string_view list) {
 }
 
 std::optional<DemangledName> demangle(const std::string& name) {
-  if (!name.starts_with("_Z") || name.size() > kLongestMangledName) return std::nullopt;
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
-  if (status != 0 || text == nullptr) return std::nullopt;
-  std::string_view whole = text.get();
-  const std::size_t open = open_of_last_list(whole);
-  if (open == std::string_view::npos) return std::nullopt;
+  const std::optional<FunctionName> function = demangle_function(name);
+  if (!function) return std::nullopt;
   DemangledName result;
-  for (const std::string& type : split_list(whole.substr(open + 1, whole.size() - open - 2))) {
-    result.types.push_back(const_first(type));
-  }
-  // A template's mangled name holds its return type, which for a kernel is void.
-  std::string_view expression = whole.substr(0, open);
-  if (expression.starts_with("void ")) expression.remove_prefix(5);
-  result.expression = expression;
+  for (const std::string& type : split_list(function->parameters)) result.types.push_back(const_first(type));
+  result.expression = function->name;
   return result;
 }
 

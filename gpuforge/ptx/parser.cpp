@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "gpuforge/base/error.h"
+#include "gpuforge/ptx/inlinings.h"
 #include "gpuforge/ptx/parser_state.h"
 
 namespace gpuforge::ptx {
@@ -25,7 +26,7 @@ class ModuleParser : private ParserState {
   void target();
   void file();
   SourceLine location();
-  void skip_section();
+  void section();
   Directive directive();
   void function(bool entry, Linkage linkage, const Position& at);
   void body(Block& block);
@@ -41,6 +42,7 @@ class ModuleParser : private ParserState {
 
   Module& module_;
   SourceLine line_;
+  Inlinings inlinings_;
   int depth_ = 0;
 };
 
@@ -69,7 +71,7 @@ void ModuleParser::module_statement() {
     return;
   }
   if (word == "file") return file();
-  if (word == "section") return skip_section();
+  if (word == "section") return section();
   if (word == "loc") {
     line_ = location();
     return;
@@ -132,30 +134,45 @@ SourceLine ModuleParser::location() {
   line.line = static_cast<std::uint32_t>(integer());
   line.column = static_cast<std::uint32_t>(integer());
   if (current_.is(',')) {  // , function_name LABEL, inlined_at file line column
+    Inlining inlining;
     advance();
     expect_word("function_name");
     if (current_.kind != TokenKind::word) fail("expected a label");
+    inlining.function = current_.text;
     advance();
     if (current_.is('+')) {
       advance();
-      integer();
+      inlining.function_offset = static_cast<std::uint32_t>(integer());
     }
     expect(',');
     expect_word("inlined_at");
-    for (int i = 0; i < 3; ++i) integer();
+    inlining.call.file = static_cast<std::uint32_t>(integer());
+    inlining.call.line = static_cast<std::uint32_t>(integer());
+    inlining.call.column = static_cast<std::uint32_t>(integer());
+    line.inlining = inlinings_.add(module_, inlining);
   }
+  inlinings_.saw(line);
   return line;
 }
 
-void ModuleParser::skip_section() {  // DWARF: data for a debugger, nothing that runs
+// DWARF: data for a debugger, nothing that runs. Names of inlined functions are kept.
+void ModuleParser::section() {
   const Position at = current_.position;
   advance();
   if (current_.kind != TokenKind::dotted) fail("expected a section name");
+  const bool strings = current_.text == "debug_str";
   advance();
   expect('{');
   while (!current_.is('}')) {
     if (current_.kind == TokenKind::end) fail_at(at, "this section is not closed");
+    const Token token = current_;
     advance();
+    if (!strings) continue;
+    if (token.kind == TokenKind::word && current_.is(':')) {
+      module_.debug_strings.push_back({token.text, {}});
+    } else if (token.kind == TokenKind::number && !module_.debug_strings.empty()) {
+      module_.debug_strings.back().bytes += static_cast<char>(token.constant.bits);
+    }
   }
   advance();
 }
@@ -216,6 +233,7 @@ void ModuleParser::function(bool entry, Linkage linkage, const Position& at) {
   } else if (current_.is('{')) {
     function.body = std::make_unique<Block>();
     line_ = {};
+    inlinings_.forget_lines();
     body(*function.body);
   } else {
     fail("expected the function's body or ';'");

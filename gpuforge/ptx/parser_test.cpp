@@ -112,6 +112,44 @@ TEST(Parser, FunctionsWithParametersAndDirectives) {
   EXPECT_EQ(entry.directives[0].words.size(), 3u);
 }
 
+// middle() is called at line 12 and calls inner() at lines 5 and 6.
+TEST(Parser, InlinedLinesKnowTheirCalls) {
+  const Module module = parse(
+      ".version 8.5\n.target sm_80\n.address_size 64\n.entry k()\n{\n"
+      ".loc 1 12 3\n.loc 1 5 3, function_name $L1, inlined_at 1 12 3\n"
+      ".loc 1 2 3, function_name $L0+3, inlined_at 1 5 3\nret;\n"
+      ".loc 1 6 3, function_name $L1, inlined_at 1 12 3\n"
+      ".loc 1 2 3, function_name $L0+3, inlined_at 1 6 3\nret;\n"
+      ".loc 1 12 3\nret;\n}\n.entry other()\n{\n.loc 1 2 3, function_name $L0+3, inlined_at 1 5 3\nret;\n}\n"
+      ".section .debug_str\n{\n$L0:\n.b8 97,98,0,105,110,0\n$L1:\n.b8 109\n.b8 0\n}\n",
+      "x");
+  const auto chain = [&](std::size_t function, std::size_t instruction) {
+    std::string text;
+    SourceLine line =
+        std::get<Instruction>(module.functions.at(function).body->statements.at(instruction)).source;
+    for (; line.inlining != 0; line = module.inlinings.at(line.inlining - 1).call) {
+      const Inlining& inlining = module.inlinings[line.inlining - 1];
+      text += format_text("{}@{} ", function_name(module, inlining), inlining.call.line);
+    }
+    return text;
+  };
+  EXPECT_EQ(chain(0, 0), "in@5 m@12 ");
+  EXPECT_EQ(chain(0, 1), "in@6 m@12 ");
+  EXPECT_EQ(chain(0, 2), "");
+  EXPECT_EQ(chain(1, 0), "in@5 ") << "calls of another function are not its own";
+  EXPECT_EQ(module.inlinings.size(), 4u) << "each once";
+  EXPECT_EQ(print(parse(print(module), "again")), print(module));
+}
+
+TEST(Parser, InliningThatGoesInCirclesEnds) {
+  std::string body;
+  for (int i = 0; i < 1000; ++i) body += ".loc 1 5 3, function_name $L, inlined_at 1 5 3\nret;\n";
+  const Module module = parse_body(body);
+  const std::string text = print(module);
+  EXPECT_EQ(print(parse(text, "again")), text);
+  EXPECT_LT(text.size(), 10'000'000u);
+}
+
 TEST(Parser, StatementsScopesAndSourceLines) {
   const Module module = parse_body(
       ".reg .b32 %r<17>;\n.loc 1 7 3\n{ .reg .pred p; @p bra L; L: }\n.loc 1 9 1, function_name $n, "

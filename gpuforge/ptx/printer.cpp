@@ -54,10 +54,20 @@ class Printer {
     add(".version {}.{}\n.target ", module.version_major, module.version_minor);
     words(module.targets);
     add("\n.address_size {}\n", module.address_size);
+    module_ = &module;
     for (const File& file : module.files) add(".file {} \"{}\"\n", file.number, file.name);
     for (const Directive& item : module.directives) directive(item, "");
     for (const Variable& item : module.variables) declaration(item, "");
     for (const Function& item : module.functions) function(item);
+    if (module.debug_strings.empty()) return;
+    out_ += ".section .debug_str\n{\n";
+    for (const DebugString& item : module.debug_strings) {
+      add("{}:\n", item.label);
+      for (std::size_t i = 0; i < item.bytes.size(); ++i)
+        add("{}{}", i == 0 ? ".b8 " : ",", int{static_cast<unsigned char>(item.bytes[i])});
+      out_ += item.bytes.empty() ? "" : "\n";
+    }
+    out_ += "}\n";
   }
 
   void instruction(const Instruction& instruction) {
@@ -260,11 +270,23 @@ class Printer {
   void statement(const Instruction& item, const std::string& indent) {
     if (!(item.source == line_)) {
       line_ = item.source;
-      add("{}.loc {} {} {}\n", indent, line_.file, line_.line, line_.column);
+      location(item.source, indent);
     }
     out_ += indent;
     instruction(item);
     out_ += '\n';
+  }
+  // After the lines of the calls, from the outermost: they say which call is meant.
+  void location(const SourceLine& line, const std::string& indent) {
+    if (line.inlining == 0 || module_ == nullptr) {
+      add("{}.loc {} {} {}\n", indent, line.file, line.line, line.column);
+      return;
+    }
+    const Inlining& inlining = module_->inlinings[line.inlining - 1];
+    location(inlining.call, indent);
+    add("{}.loc {} {} {}, function_name {}", indent, line.file, line.line, line.column, inlining.function);
+    if (inlining.function_offset != 0) add("+{}", inlining.function_offset);
+    add(", inlined_at {} {} {}\n", inlining.call.file, inlining.call.line, inlining.call.column);
   }
   void statement(const Label& item, const std::string&) { add("{}:\n", item.name); }
   void statement(const Variable& item, const std::string& indent) { declaration(item, indent); }
@@ -284,6 +306,7 @@ class Printer {
   void statement(const std::unique_ptr<Block>& item, const std::string& indent) { block(*item, indent); }
 
   std::string& out_;
+  const Module* module_ = nullptr;
   SourceLine line_;
 };
 

@@ -16,13 +16,22 @@ struct Position {
   std::uint32_t column = 0;  // from 1
 };
 
-// .loc: a line of the program PTX was made from. Inlined code keeps its own line; `inlined_at` is not
-// followed.
+// .loc: a line of the program PTX was made from. Inlined code keeps its own line, and knows its call.
 struct SourceLine {
   std::uint32_t file = 0;  // a number declared by .file
   std::uint32_t line = 0;
   std::uint32_t column = 0;
+  std::uint32_t inlining = 0;  // of Module::inlinings, counted from 1; 0: not inlined
   friend bool operator==(const SourceLine&, const SourceLine&) = default;
+};
+
+// .loc ..., function_name LABEL+OFFSET, inlined_at FILE LINE COLUMN: the call of a function that was inlined.
+// The line of the call may be inlined itself; the text does not say so there, but the .loc before it does.
+struct Inlining {
+  std::string_view function;  // a label in .debug_str
+  std::uint32_t function_offset = 0;
+  SourceLine call;
+  friend bool operator==(const Inlining&, const Inlining&) = default;
 };
 
 // One constant of an expression-free form; the text keeps how it was written.
@@ -179,6 +188,11 @@ struct File {  // .file 1 "saxpy.cu"
   std::string_view name;
 };
 
+struct DebugString {  // of .section .debug_str
+  std::string_view label;
+  std::string bytes;  // with the zeros that end strings
+};
+
 struct Module {
   std::shared_ptr<const std::string> text;
   std::string_view name;  // as messages show it
@@ -187,9 +201,14 @@ struct Module {
   std::vector<std::string_view> targets;  // "sm_90a", "debug", "texmode_independent"
   int address_size = 64;
   std::vector<File> files;
+  std::vector<Inlining> inlinings;
+  std::vector<DebugString> debug_strings;
   std::vector<Variable> variables;
   std::vector<Function> functions;
   std::vector<Directive> directives;  // .alias and others of module scope
 };
+
+// The function's name, mangled, as .debug_str has it; empty when it does not.
+std::string_view function_name(const Module& module, const Inlining& inlining);
 
 }  // namespace gpuforge::ptx

@@ -132,8 +132,8 @@ struct Site {
   bool counted = false;     // can be reached at all
   bool guarded = false;     // counted where it runs; the others by their block's count
   std::uint32_t block = 0;  // index in the launch's block counts
-  std::uint32_t group =
-      0;  // the first site of the same source line and kind: copies of an unrolled loop are one place
+  // The first site of the same source line, calls and kind: copies of an unrolled loop are one place.
+  std::uint32_t group = 0;
 };
 
 // A kernel with every function it reaches, decoded for one layout of shared memory.

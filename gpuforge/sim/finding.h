@@ -37,6 +37,14 @@ struct Place {
   std::uint32_t line = 0;
   std::uint32_t ptx_line = 0;
   std::string instruction;  // "st.shared.f32 [%r4], %f1"
+  // The line is of a function that was inlined: its name, mangled, and where it was called. That call may be
+  // of an inlined function too, which follows.
+  struct Inlined {
+    std::string function;  // empty when not known
+    std::string file;
+    std::uint32_t line = 0;
+  };
+  std::vector<Inlined> inlined;
 };
 
 struct Finding {

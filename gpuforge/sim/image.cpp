@@ -146,12 +146,13 @@ void note_communication(Image& image) {
 }
 
 void group_sites(Image& image) {
-  std::map<std::tuple<std::uint32_t, std::uint32_t, OpClass, Space>, std::uint32_t> first;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, OpClass, Space>, std::uint32_t> first;
   for (std::uint32_t i = 0; i < image.sites.size(); ++i) {
     Site& site = image.sites[i];
     site.group = i;
     if (site.source.line == 0) continue;
-    const auto key = std::tuple(site.source.file, site.source.line, site.op_class, site.space);
+    const ptx::SourceLine& source = site.source;
+    const auto key = std::tuple(source.file, source.line, source.inlining, site.op_class, site.space);
     site.group = first.try_emplace(key, i).first->second;
   }
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "gpuforge/base/demangle.h"
 #include "gpuforge/base/format.h"
 #include "gpuforge/sim/report_lines.h"
 
@@ -31,10 +32,7 @@ class LineFilter {
 
   bool matches(const Place& place) const {
     if (line_ && place.line != *line_) return false;
-    if (file_.empty()) return true;
-    if (!place.file.ends_with(file_)) return false;
-    const std::size_t before = place.file.size() - file_.size();
-    return before == 0 || place.file[before - 1] == '/';
+    return file_.empty() || is_file(place.file, file_);
   }
 
  private:
@@ -43,6 +41,12 @@ class LineFilter {
 };
 
 }  // namespace
+
+bool is_file(std::string_view path, std::string_view wanted) {
+  if (!path.ends_with(wanted)) return false;
+  const std::size_t before = path.size() - wanted.size();
+  return before == 0 || path[before - 1] == '/' || path[before - 1] == '\\';
+}
 
 void add_to(SiteCounters& sum, const SiteCounters& counters) {
   sum.warp_instructions += counters.warp_instructions;
@@ -69,7 +73,7 @@ double ratio(std::uint64_t amount, std::uint64_t of) {
 }
 
 std::string_view last_component(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+  return path.substr(path.find_last_of("/\\") + 1);  // npos + 1 is 0
 }
 
 std::string text(const Index3& index) {
@@ -77,9 +81,14 @@ std::string text(const Index3& index) {
 }
 
 std::string source_text(const Place& place) {
-  if (!place.file.empty()) return format_text("{}:{}", last_component(place.file), place.line);
-  if (place.ptx_line != 0) return format_text("line {} of the PTX", place.ptx_line);
-  return {};
+  if (place.file.empty())
+    return place.ptx_line == 0 ? std::string() : format_text("line {} of the PTX", place.ptx_line);
+  std::string text = format_text("{}:{}", last_component(place.file), place.line);
+  for (const Place::Inlined& call : place.inlined) {
+    if (!call.function.empty()) text += format_text(" in {}", readable_name(call.function));
+    text += format_text(", inlined at {}:{}", last_component(call.file), call.line);
+  }
+  return text;
 }
 
 std::vector<LineReport> by_line(const LaunchReport& report) {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "gpuforge/base/demangle.h"
 #include "gpuforge/sim/report.h"
 #include "gpuforge/sim/report_lines.h"
 
@@ -18,6 +19,18 @@ Json to_json(const Place& place) {
     out.set("file", place.file);
     out.set("line", place.line);
   }
+  if (!place.inlined.empty()) {
+    Json calls = Json::array();
+    for (const Place::Inlined& call : place.inlined) {
+      Json one = Json::object();
+      one.set("function", call.function);
+      one.set("name", readable_name(call.function));
+      one.set("file", call.file);
+      one.set("line", call.line);
+      calls.push_back(std::move(one));
+    }
+    out.set("inlined", std::move(calls));
+  }
   out.set("ptx_line", place.ptx_line);
   out.set("instruction", place.instruction);
   return out;
@@ -27,6 +40,7 @@ Json to_json(const Finding& finding) {
   Json out = Json::object();
   out.set("kind", name(finding.kind));
   out.set("kernel", finding.kernel);
+  out.set("kernel_name", readable_name(finding.kernel));
   out.set("place", to_json(finding.place));
   out.set("block", to_json(finding.block));
   out.set("thread", to_json(finding.thread));
@@ -99,6 +113,7 @@ Json to_json(const LineReport& line) {
 std::string LaunchReport::json() const {
   Json out = Json::object();
   out.set("kernel", kernel);
+  out.set("kernel_name", readable_name(kernel));
   out.set("grid", to_json(grid));
   out.set("block", to_json(block));
   out.set("shared_bytes", shared_bytes);

@@ -3,6 +3,7 @@
 #include <functional>
 #include <utility>
 
+#include "gpuforge/base/demangle.h"
 #include "gpuforge/base/format.h"
 #include "gpuforge/sim/report.h"
 #include "gpuforge/sim/report_lines.h"
@@ -74,7 +75,7 @@ std::string at_place(const Place& place) {
 void append_finding(std::string& out, const Finding& finding, std::size_t number, std::size_t width) {
   const std::string head =
       format_text("{}. {}{}, kernel {}, block {}, thread {}", number, spaced(name(finding.kind)),
-                  at_place(finding.place), finding.kernel, text(finding.block), text(finding.thread));
+                  at_place(finding.place), readable_name(finding.kernel), text(finding.block), text(finding.thread));
   std::string wrapped;
   append_wrapped(wrapped, head, 3, width);
   out += wrapped.substr(std::min<std::size_t>(3, wrapped.size()));  // the number hangs into the margin
@@ -255,7 +256,7 @@ std::string LaunchReport::text(int width) const {
   const auto columns_wide = static_cast<std::size_t>(std::max(width, kNarrowest));
   const auto unsuppressed = static_cast<std::uint64_t>(std::count_if(
       findings.begin(), findings.end(), [](const Finding& found) { return !found.suppressed; }));
-  std::string head = format_text("kernel {}, grid {}, block {}", kernel, sim::text(grid), sim::text(block));
+  std::string head = format_text("kernel {}, grid {}, block {}", readable_name(kernel), sim::text(grid), sim::text(block));
   if (shared_bytes > 0) head += format_text(", {} of shared memory", plural(shared_bytes, "byte"));
   std::string out;
   append_wrapped(out, format_text("{}: {}", head, plural(unsuppressed, "finding")), 0, columns_wide);

@@ -12,15 +12,25 @@ Index3 thread_index(const Launch& launch, std::uint32_t thread) {
 Place place_of(const Launch& launch, std::uint32_t site) {
   Place place;
   if (launch.image == nullptr || site >= launch.image->sites.size()) return place;
+  const ptx::Module& module = launch.program->module;
   const Site& known = launch.image->sites[site];
   place.ptx_line = known.position.line;
   place.instruction = known.text;
   if (known.source.line == 0) return place;
-  for (const ptx::File& file : launch.program->module.files)
-    if (file.number == known.source.file) {
-      place.file = file.name;
-      place.line = known.source.line;
-    }
+  const auto file_name = [&](const ptx::SourceLine& line) -> std::string_view {
+    for (const ptx::File& file : module.files)
+      if (file.number == line.file) return file.name;
+    return {};
+  };
+  place.file = file_name(known.source);
+  if (place.file.empty()) return place;
+  place.line = known.source.line;
+  for (std::uint32_t next = known.source.inlining; next != 0;) {
+    const ptx::Inlining& inlining = module.inlinings[next - 1];
+    place.inlined.push_back({std::string(ptx::function_name(module, inlining)),
+                             std::string(file_name(inlining.call)), inlining.call.line});
+    next = inlining.call.inlining;
+  }
   return place;
 }
 

@@ -12,6 +12,7 @@
 #include "gpuforge/sim/order_check.h"
 #include "gpuforge/sim/program.h"
 #include "gpuforge/sim/races.h"
+#include "gpuforge/sim/report_lines.h"
 
 namespace gpuforge::sim {
 namespace {
@@ -32,12 +33,17 @@ std::vector<std::byte> pack(const Program& program, std::string_view entry,
   return packed;
 }
 
-bool suppressed(const Finding& finding, const std::vector<Suppression>& suppressions) {
-  const auto fits = [](const Place& place, const Suppression& one) {
-    if (place.line != one.line || place.line == 0) return false;
-    if (place.file == one.file) return true;
-    return place.file.size() > one.file.size() && place.file.ends_with(one.file) &&
-           place.file[place.file.size() - one.file.size() - 1] == '/';
+// A line of the PTX itself, where there is no other, is one of `ptx_name`.
+bool suppressed(const Finding& finding, const std::vector<Suppression>& suppressions,
+                std::string_view ptx_name) {
+  const auto fits = [&](const Place& place, const Suppression& one) {
+    const auto is_at = [&](std::string_view file, std::uint32_t line) {
+      return line != 0 && line == one.line && is_file(file, one.file);
+    };
+    if (place.file.empty()) return is_at(ptx_name, place.ptx_line);
+    return is_at(place.file, place.line) ||
+           std::any_of(place.inlined.begin(), place.inlined.end(),
+                       [&](const Place::Inlined& call) { return is_at(call.file, call.line); });
   };
   return std::any_of(suppressions.begin(), suppressions.end(), [&](const Suppression& one) {
     return fits(finding.place, one) || fits(finding.other, one);
@@ -172,7 +178,7 @@ LaunchReport launch(const Program& program, std::string_view entry, const Geomet
   report.block = geometry.block;
   report.shared_bytes = state.shared_bytes;
   report.findings = state.findings.take();
-  for (Finding& finding : report.findings) finding.suppressed = suppressed(finding, options.suppressions);
+  for (Finding& finding : report.findings) finding.suppressed = suppressed(finding, options.suppressions, program.name);
   fill_sites(state, report);
   return report;
 }

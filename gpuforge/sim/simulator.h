@@ -47,8 +47,9 @@ EntryFacts entry_facts(const Program& program, std::string_view entry);
 // The chip its .target names, such as "sm_90a"; empty when it names none.
 std::string_view target_chip(const Program& program);
 
-struct Suppression {  // findings at this source line are counted but do not count
-  std::string file;   // its last component is enough
+// Findings at this source line, or in a function inlined there, are listed but do not count.
+struct Suppression {
+  std::string file;  // its last component is enough
   std::uint32_t line = 0;
 };
 
