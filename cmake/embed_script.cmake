@@ -1,4 +1,8 @@
 # Turns FILES into one C++ source: raw string literals, named by their path below ROOT.
+if("${FILES}" STREQUAL "")  # C++ has no array of nothing
+  file(WRITE "${OUTPUT}" "#include \"gpuforge/base/embedded.h\"\n\nnamespace gpuforge {\nstd::span<const EmbeddedFile> ${SYMBOL}() { return {}; }\n}  // namespace gpuforge\n")
+  return()
+endif()
 set(text "// Generated from the files named below.\n#include \"gpuforge/base/embedded.h\"\n\nnamespace gpuforge {\nnamespace {\n")
 string(APPEND text "constexpr EmbeddedFile kFiles[] = {\n")
 foreach(path IN LISTS FILES)

@@ -38,7 +38,19 @@ struct Sqrt : Row64 {
   static Result apply(A a) { return output64(std::sqrt(input64(a)), a); }
 };
 struct Rsqrt : Row64 {
-  static Result apply(A a) { return output64(1.0 / std::sqrt(input64(a)), a); }
+  static Result apply(A a) {
+    // Small operands are scaled up, where the errors below are doubles.
+    const double operand = input64(a);
+    const bool small = operand < 0x1p-800;
+    const double x = operand * (small ? 0x1p300 : 1.0);
+    const double root = std::sqrt(x);
+    const double y = 1.0 / root;
+    // One step that takes away the errors of both roundings; NaN where y is 0 or infinite.
+    const double root_error = std::fma(-root, root, x);
+    const double y_error = std::fma(-root, y, 1.0);
+    const double better = std::fma(y, y_error - (0.5 * root_error * y) * y, y);
+    return output64((better == better ? better : y) * (small ? 0x1p150 : 1.0), a);
+  }
 };
 struct Abs : Row64 {
   static Result apply(A a) { return a & ~kSign64; }
