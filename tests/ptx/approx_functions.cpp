@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "gpuforge/base/format.h"
+#include "tests/ptx/random.h"
 
 namespace gpuforge::ptx_files {
 namespace {
@@ -155,20 +156,6 @@ std::uint64_t bits_of(const FloatFormat& format, Real value) {
   const auto biased = static_cast<std::uint64_t>(exponent - format.least_exponent);
   return sign | (mantissa + (biased << stored_bits(format)));  // the leading one counts the exponent up
 }
-
-class Random {  // splitmix64
- public:
-  std::uint64_t next() {
-    state_ += 0x9e3779b97f4a7c15u;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-
- private:
-  std::uint64_t state_ = 0;
-};
 
 std::vector<std::uint64_t> edges(const FloatFormat& format) {
   const std::uint64_t infinity = infinity_of(format);
