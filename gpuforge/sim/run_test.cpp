@@ -209,6 +209,15 @@ TEST(SimRun, EndlessLoopsEndAtTheLimit) {
   EXPECT_EQ(report.findings[0].place.ptx_line, 9u);
 }
 
+TEST(SimRun, TheLimitIsOfAllBlocksHoweverShort) {
+  TestRun test(kernel("st.global.u32 [%d0], %r0; ret;"));
+  test.words(32);
+  test.options.step_limit = 1000;
+  const LaunchReport report = test.run({1000, 1, 1}, {32, 1, 1});
+  EXPECT_EQ(report.count(FindingKind::step_limit), 1u);
+  EXPECT_LT(report.warp_instructions(), 1100u);
+}
+
 TEST(SimRun, CancellingEndsALaunch) {
   TestRun test(kernel("L: bra L;"));
   test.words(32);

@@ -133,7 +133,7 @@ bool refuel(Warp& warp, const Op* op) {
   warp.clock += used;
   if (warp.starting) {  // not a turn yet
     warp.starting = false;
-    return true;
+    if (launch.steps_left > 0) return true;
   }
   warp.next = op;
   if (launch.cancel != nullptr && launch.cancel->load(std::memory_order_relaxed)) {
