@@ -152,6 +152,7 @@ struct Image {
   bool lanes_may_wait = false;  // atomics or strong loads: a lane may wait for another of its warp
   bool polls = false;           // strong loads or atomics that return: threads may wait for other blocks
   bool order_matters = false;   // atomics whose result or rounding depends on the order of blocks
+  bool orders_memory = false;   // fences, acquire or release
   // Function addresses are kFunctionWindow + 16 * index into this; kIndirect when not decoded.
   std::vector<std::uint32_t> code_of_function;
 };

@@ -21,13 +21,16 @@ class FindingLog {
   const std::vector<Finding>& entries() const { return entries_; }
   // Empties the log.
   std::vector<Finding> take();
-  // Counts a finding of another log with the one of the same kind and places, or adds it.
-  void merge(Finding finding);
+  // Adds the logs of host threads that ran later blocks of one grid, each thread its blocks in order: gives
+  // what one log of all blocks in order would hold.
+  void merge(std::vector<FindingLog> logs, const Index3& grid);
   bool empty() const { return entries_.empty(); }
 
  private:
+  using Key = std::tuple<FindingKind, std::uint32_t, std::uint32_t>;
   std::vector<Finding> entries_;
-  std::map<std::tuple<FindingKind, std::uint32_t, std::uint32_t>, std::size_t> index_;
+  std::vector<Key> keys_;  // of the entries
+  std::map<Key, std::size_t> index_;
 };
 
 }  // namespace gpuforge::sim

@@ -125,6 +125,9 @@ void note_communication(Image& image) {
   for (const Site& site : image.sites) {
     if (!site.counted) continue;
     const std::string_view text = site.text;
+    image.orders_memory = image.orders_memory || site.op_class == OpClass::fence;
+    for (const std::string_view word : {".acquire", ".release", ".acq_rel"})
+      image.orders_memory = image.orders_memory || text.find(word) != std::string_view::npos;
     const bool may_be_global = site.space == Space::global || site.space == Space::generic;
     if (site.op_class == OpClass::atomic) image.lanes_may_wait = true;
     if (site.op_class == OpClass::atomic && may_be_global) {

@@ -21,6 +21,7 @@ namespace gpuforge::sim {
 struct Program;
 struct Image;
 class RaceDetector;
+class ThreadMemory;
 
 struct Checks {
   bool races = true;
@@ -41,6 +42,7 @@ struct Launch {
   Checks checks;
   std::shared_ptr<const Allocations> allocations;
   Allocation* last_allocation = nullptr;  // hint of the last look-up; may be anything in `allocations`
+  ThreadMemory* own = nullptr;            // global memory through it; nullptr: directly, and nothing is noted
   const Memory* memory = nullptr;         // asked for what was freed when an access misses; may be nullptr
   RaceDetector* races = nullptr;          // nullptr when off
   std::vector<SiteCounters> counters;     // by op.site
@@ -50,6 +52,7 @@ struct Launch {
   std::vector<BlockCount> block_counts;         // by basic block
   std::uint64_t steps_left = 0;                 // instructions of warps
   std::uint64_t schedule_seed = 0;              // 0: the first order
+  unsigned host_threads = 1;                    // whose blocks count
   const std::atomic<bool>* cancel = nullptr;
   bool cancelled = false;
 };

@@ -314,7 +314,7 @@ bool RaceDetector::State::check_global(BlockRaces& block, Warp& warp, const Acce
                                     touches(access, other, address);
         harmless = conflict.same_instruction ? same_bytes(access, lane, other, address, width)
                                              : same_bytes(access, lane, address, width,
-                                                          reinterpret_cast<const std::byte*>(address));
+                                                          held_bytes(launch, address));
       }
       if (!harmless) {
         tell(warp, access, lane, conflict, false);

@@ -67,6 +67,7 @@ struct RaceDetector::State {
   bool off = false;                   // out of stamps
   bool releases = false;              // there was a fence or a release
   bool across = false;                // blocks may be synchronising: unordered accesses are kept in lists
+  bool own_cells = false;             // launch.own has the cells
   std::uint32_t base = 1;             // number of the launch's first block
   std::uint32_t next = 1;             // number of the next block
   std::vector<std::uint64_t> linear;  // index of a block by its number - base
@@ -138,6 +139,7 @@ struct RaceDetector::State {
 bool same_bytes(const Access& access, int lane, std::uint64_t address, std::size_t bytes,
                 const std::byte* held);
 bool same_bytes(const Access& access, int lane, int other, std::uint64_t address, std::size_t bytes);
+const std::byte* held_bytes(const Launch& launch, std::uint64_t address);  // of global memory
 inline bool touches(const Access& access, int lane, std::uint64_t address) {
   return ((access.lanes >> lane) & 1u) != 0 && access.address[lane] <= address &&
          address < access.address[lane] + access.bytes;

@@ -6,12 +6,12 @@
 
 #include "gpuforge/base/format.h"
 #include "gpuforge/sim/race_state.h"
+#include "gpuforge/sim/thread_memory.h"
 
 namespace gpuforge::sim {
 
 namespace {
 
-constexpr Stamp kLateStamp = 0x80000000u;  // from here on the stamps start again when no block runs
 constexpr Stamp kLastStamp = 0xfffff000u;
 constexpr std::uint32_t kLateBlock = 0x40000000u;  // numbers stay below 2^31: keys compare as signed
 
@@ -54,6 +54,10 @@ bool same_bytes(const Access& access, int lane, std::uint64_t address, std::size
 bool same_bytes(const Access& access, int lane, int other, std::uint64_t address, std::size_t bytes) {
   const std::byte* values = access.values + static_cast<std::size_t>(other) * access.bytes;
   return same_bytes(access, lane, address, bytes, values + (address - access.address[other]));
+}
+
+const std::byte* held_bytes(const Launch& launch, std::uint64_t address) {
+  return launch.own != nullptr ? launch.own->look(address) : reinterpret_cast<const std::byte*>(address);
 }
 
 BlockRaces& RaceDetector::State::find(const Block& block) {
@@ -186,7 +190,8 @@ void RaceDetector::State::synchronise_lanes(BlockRaces& block, Warp& warp, const
 }
 
 RaceDetector::RaceDetector(Launch& launch) : state_(std::make_unique<State>(launch)) {
-  if (launch.allocations == nullptr) return;
+  state_->own_cells = launch.own != nullptr && launch.own->apart();
+  if (launch.allocations == nullptr || state_->own_cells) return;
   for (const auto& allocation : *launch.allocations)
     if (allocation->races != nullptr)
       state_->base = std::max(state_->base, allocation->races->last_block + 1);
@@ -198,7 +203,7 @@ RaceDetector::RaceDetector(Launch& launch) : state_(std::make_unique<State>(laun
 }
 
 RaceDetector::~RaceDetector() {
-  if (state_->launch.allocations == nullptr) return;
+  if (state_->launch.allocations == nullptr || state_->own_cells) return;
   for (const auto& allocation : *state_->launch.allocations)
     if (allocation->races != nullptr) allocation->races->last_block = state_->next;
 }
@@ -282,6 +287,10 @@ void RaceDetector::fence(Warp& warp, Mask mask, Fence fence, Scope scope) {
   state.races_of(*warp.block).clocks.fence(warp.index, mask, warp.live, fence, device_wide(scope), state.now);
 }
 
+std::uint64_t RaceDetector::stamps() const {
+  return state_->now;
+}
+
 void RaceDetector::shared(Warp& warp, const Access& access) {
   State& state = *state_;
   if (state.off || access.lanes == 0) return;
@@ -296,13 +305,14 @@ void RaceDetector::global(Warp& warp, const Access& access, Allocation& allocati
   if (state.off || access.lanes == 0) return;
   BlockRaces& block = state.races_of(*warp.block);
   block.clocks.touch(warp.index, state.now);
-  if (allocation.races == nullptr)
-    allocation.races = std::make_unique<RaceCells>(allocation.begin, allocation.bytes);
+  std::unique_ptr<RaceCells>& cells =
+      state.own_cells ? state.launch.own->area(allocation).races : allocation.races;
+  if (cells == nullptr) cells = std::make_unique<RaceCells>(allocation.begin, allocation.bytes);
   // Blocks that poll, acquire or release may order each other; plain atomics alone do not.
   if (access.order != Order::weak && device_wide(access.scope) &&
       (access.order != Order::relaxed || !access.writes))
     state.across = true;
-  state.global(block, warp, access, *allocation.races);
+  state.global(block, warp, access, *cells);
   if (access.order != Order::weak) state.synchronise(block, warp, access, state.locations);
 }
 

@@ -1,8 +1,8 @@
 // Races by happens-before, for one launch. Edges are only those PTX gives: barriers, bar.warp.sync, fences
 // and acquire/release with strong accesses, kernel start and end. Relaxed atomics and volatile accesses order
 // nothing, but do not race with each other (within their scopes). Accesses are shadowed per 4-byte
-// word, and finer from the first narrower access on. Cells of global memory belong to the allocation: one
-// detector at a time may use it.
+// word, and finer from the first narrower access on. Cells of global memory belong to the allocation, or to
+// launch.own where a host thread has memory of its own: one detector at a time may use them.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +44,12 @@ class RaceDetector {
   // Accesses that have passed the bounds check, told before the bytes move.
   void shared(Warp& warp, const Access& access);
   void global(Warp& warp, const Access& access, Allocation& allocation);  // all lanes in one allocation
+
+  // Moments told apart since the first block. From kLateStamp on, accesses of blocks that have ended are
+  // forgotten before the next one starts.
+  static constexpr std::uint64_t kLateStamp = 0x80000000u;
+  std::uint64_t stamps() const;
+
 
  private:
   struct State;

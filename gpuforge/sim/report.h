@@ -27,6 +27,7 @@ struct LaunchReport {
   Index3 block{1, 1, 1};
   std::uint64_t shared_bytes = 0;
   double seconds = 0;
+  unsigned host_threads = 1;      // that ran blocks at the same time; says nothing about the results
   std::vector<Finding> findings;  // in the order found
   std::vector<SiteReport> sites;  // in the order of the PTX
   std::string printed;            // by printf, also handed to the sink as it happened

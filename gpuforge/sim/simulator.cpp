@@ -10,6 +10,7 @@
 #include "gpuforge/sim/block_queue.h"
 #include "gpuforge/sim/block_state.h"
 #include "gpuforge/sim/order_check.h"
+#include "gpuforge/sim/parallel_blocks.h"
 #include "gpuforge/sim/program.h"
 #include "gpuforge/sim/races.h"
 #include "gpuforge/sim/report_lines.h"
@@ -107,10 +108,10 @@ void run(Launch& state, const Options& options) {
   if (options.races) races = std::make_unique<RaceDetector>(state);
   state.races = races.get();
   state.schedule_seed = options.schedule_seed;
+  std::uint64_t done = 0;
   if (threads > 1 && options.schedule_seed == 0 && may_run_in_parallel(state))
-    run_blocks_in_parallel(state, blocks, threads);
-  else
-    run_blocks(state, blocks, options.schedule_seed);
+    done = run_blocks_in_parallel(state, blocks, threads);
+  run_blocks(state, done, blocks, options.schedule_seed);
   state.races = nullptr;
 }
 
@@ -177,6 +178,7 @@ LaunchReport launch(const Program& program, std::string_view entry, const Geomet
   report.grid = geometry.grid;
   report.block = geometry.block;
   report.shared_bytes = state.shared_bytes;
+  report.host_threads = state.host_threads;
   report.findings = state.findings.take();
   for (Finding& finding : report.findings) finding.suppressed = suppressed(finding, options.suppressions, program.name);
   fill_sites(state, report);

@@ -1,6 +1,7 @@
 #include "gpuforge/sim/lanes/reach.h"
 
 #include "gpuforge/sim/races.h"
+#include "gpuforge/sim/thread_memory.h"
 
 namespace gpuforge::sim {
 namespace {
@@ -247,7 +248,41 @@ void count_global(const Part& part, const Allocation& allocation, bool first_par
   if (!first_part) --site.requests;
 }
 
-bool reach_in_allocation(Part& part, Allocation& allocation, bool first_part) {
+void note_global_lanes(const Part& part, const Allocation& allocation) {
+  const std::uint64_t begin = allocation.begin;
+  note_lanes<false>(part.warp, part.op, part.request, part.lanes, Space::global, allocation.initialized.get(),
+                    [&](int lane) { return part.address[lane] - begin; });
+}
+
+// Those of the lanes whose bytes nobody has written as far as this host thread knows.
+template <class Address>
+Mask never_written(const ThreadMemory& own, const ThreadMemory::Area& area, Mask lanes, std::uint32_t bytes,
+                   Address address) {
+  Mask result = 0;
+  for (Mask left = lanes; left != 0; left &= left - 1)
+    if (const int lane = first_lane(left); !own.initialized(area, address(lane), bytes)) result |= 1u << lane;
+  return result;
+}
+
+void touch_lanes(const Part& part, Allocation& allocation, Target* target) {
+  Launch& launch = *part.warp.block->launch;
+  ThreadMemory& own = *launch.own;
+  ThreadMemory::Area& area = own.area(allocation);
+  const std::uint32_t bytes = part.request.bytes;
+  if (launch.checks.initialized && !allocation.initialized_whole) {
+    if (!own.apart())
+      note_global_lanes(part, allocation);
+    else if (part.request.use != Use::write)
+      found_unwritten(
+          part.warp, part.op, part.request, Space::global,
+          never_written(own, area, part.lanes, bytes, [&](int lane) { return part.address[lane]; }));
+  }
+  for (int lane = 0; lane < kLanes; ++lane)
+    if (part.lanes == part.warp.active || ((part.lanes >> lane) & 1u) != 0)
+      target->host[lane] = own.touch(area, part.address[lane], bytes, part.request.use);
+}
+
+bool reach_in_allocation(Part& part, Allocation& allocation, bool first_part, Target* target) {
   Launch& launch = *part.warp.block->launch;
   const std::uint32_t bytes = part.request.bytes;
   std::uint64_t low = 0;
@@ -265,11 +300,10 @@ bool reach_in_allocation(Part& part, Allocation& allocation, bool first_part) {
     report_read_only(part.warp, part.op, Space::constant, lane, part.address[lane], bytes);
     return false;
   }
-  if (launch.checks.initialized && !allocation.initialized_whole) {
-    const std::uint64_t begin = allocation.begin;
-    note_lanes<false>(part.warp, part.op, part.request, part.lanes, Space::global,
-                      allocation.initialized.get(), [&](int lane) { return part.address[lane] - begin; });
-  }
+  if (launch.own != nullptr) [[unlikely]]
+    touch_lanes(part, allocation, target);
+  else if (launch.checks.initialized && !allocation.initialized_whole)
+    note_global_lanes(part, allocation);
   if (launch.checks.counters && part.op->space != Space::constant) count_global(part, allocation, first_part);
   if (launch.races != nullptr)
     launch.races->global(
@@ -300,11 +334,11 @@ bool reach_global_lanes(Part& part, Target* target) {
     }
     const Mask inside = lanes_inside(part, *allocation) & left;
     if (inside == part.lanes) [[likely]]
-      return reach_in_allocation(part, *allocation, true);
+      return reach_in_allocation(part, *allocation, true, target);
     Part piece{part.warp, part.op, part.request, inside, {}};
     for (int at = 0; at < kLanes; ++at) piece.address[at] = part.address[at];
     fill_outside(piece.address, inside);
-    if (!reach_in_allocation(piece, *allocation, left == part.lanes)) return false;
+    if (!reach_in_allocation(piece, *allocation, left == part.lanes, target)) return false;
     left &= ~inside;
   }
   return true;
@@ -409,6 +443,37 @@ void tell_races(Warp& warp, const Op* op, const Request& request, Pattern patter
     races.shared(warp, access);
   else
     races.global(warp, access, *allocation);
+}
+
+void touch_piece(Warp& warp, const Op* op, const Request& request, Pattern pattern, std::uint64_t first,
+                 Allocation& allocation, Target* target) {
+  Launch& launch = *warp.block->launch;
+  ThreadMemory& own = *launch.own;
+  ThreadMemory::Area& area = own.area(allocation);
+  const std::uint32_t span = span_bytes(pattern, warp.active, request.bytes);
+  const std::uint64_t step = pattern == Pattern::uniform ? 0 : request.bytes;
+  const std::uint64_t base = first - static_cast<std::uint64_t>(first_lane(warp.active)) * step;
+  const auto address = [&](int lane) { return base + static_cast<std::uint64_t>(lane) * step; };
+  if (launch.checks.initialized && !allocation.initialized_whole) {
+    const std::uint64_t bit = first - allocation.begin;
+    if (!own.apart())
+      note_written(warp, op, request, pattern, Space::global, allocation.initialized.get(), bit, span);
+    else if (request.use != Use::write && !all_written(allocation.initialized.get(), bit, span))
+      found_unwritten(warp, op, request, Space::global,
+                      never_written(own, area, warp.active, request.bytes, address));
+  }
+  if (ThreadMemory::in_one_chunk(first, span)) [[likely]] {
+    target->first = own.touch(area, first, span, request.use);
+    // What the lanes that are not active have may lie elsewhere.
+    if (own.apart() && warp.active != kAllLanes) target->around = false;
+    return;
+  }
+  target->pattern = Pattern::other;
+  for (Mask left = warp.active; left != 0; left &= left - 1) {
+    const int lane = first_lane(left);
+    target->host[lane] = own.touch(area, address(lane), request.bytes, request.use);
+  }
+  fill_outside(target->host, warp.active);
 }
 
 void found_unwritten(Warp& warp, const Op* op, const Request& request, Space space, Mask lanes) {

@@ -41,6 +41,9 @@ void tell_races(Warp& warp, const Op* op, const Request& request, Pattern patter
 void found_unwritten(Warp& warp, const Op* op, const Request& request, Space space, Mask lanes);
 void unwritten_run(Warp& warp, const Op* op, const Request& request, Pattern pattern, Space space,
                    const std::uint64_t* bits, std::uint64_t bit);
+// Through launch.own: looks for bytes never written, notes the access, and says where the bytes are.
+void touch_piece(Warp& warp, const Op* op, const Request& request, Pattern pattern, std::uint64_t first,
+                 Allocation& allocation, Target* target);
 
 // Bytes from the lowest active lane's first to the highest one's last.
 inline std::uint32_t span_bytes(Pattern pattern, Mask lanes, std::uint32_t bytes) {
@@ -78,7 +81,12 @@ inline bool reach_global_piece(Warp& warp, const Op* op, const Request& request,
   }
   if ((first & (request.bytes - 1)) != 0) return false;
   if (request.use != Use::read && allocation->read_only) return false;
-  if (launch.checks.initialized && !allocation->initialized_whole)
+  target->pattern = pattern;
+  target->first = first;
+  target->around = room_around(warp, request.bytes, first - allocation->begin, allocation->bytes);
+  if (launch.own != nullptr) [[unlikely]]
+    touch_piece(warp, op, request, pattern, first, *allocation, target);
+  else if (launch.checks.initialized && !allocation->initialized_whole)
     note_written(warp, op, request, pattern, Space::global, allocation->initialized.get(),
                  first - allocation->begin, span);
   if (launch.checks.counters && op->space != Space::constant) {
@@ -87,9 +95,6 @@ inline bool reach_global_piece(Warp& warp, const Op* op, const Request& request,
     site.sectors += ((first + span - 1) >> 5) - (first >> 5) + 1;
   }
   if (launch.races != nullptr) tell_races(warp, op, request, pattern, first, allocation);
-  target->pattern = pattern;
-  target->first = first;
-  target->around = room_around(warp, request.bytes, first - allocation->begin, allocation->bytes);
   return true;
 }
 
