@@ -7,8 +7,6 @@ namespace gpuforge::sim {
 
 namespace {
 
-constexpr std::uint32_t kMostLeaves = 64;
-
 bool covers(Mask mask, Mask live) {
   return (live & ~mask) == 0;
 }
@@ -18,15 +16,22 @@ void each_lane(Mask mask, Visit visit) {
   for (; mask != 0; mask &= mask - 1) visit(std::countr_zero(mask));
 }
 
-std::shared_ptr<const ClockPart> merge(const ClockPart& a, const ClockPart& b) {
-  auto result = std::make_shared<ClockPart>();
-  result->block = a.block;
-  result->warps = a.warps.size() >= b.warps.size() ? a.warps : b.warps;
+bool has_all(const ClockPart& part, const ClockPart& of) {
+  for (std::size_t i = 0; i < of.warps.size(); ++i)
+    if (of.warps[i] > (i < part.warps.size() ? part.warps[i] : 0)) return false;
+  return std::all_of(of.threads.begin(), of.threads.end(),
+                     [&](const auto& one) { return part.stamp(one.first) >= one.second; });
+}
+
+ClockPart merge(const ClockPart& a, const ClockPart& b) {
+  ClockPart result;
+  result.block = a.block;
+  result.warps = a.warps.size() >= b.warps.size() ? a.warps : b.warps;
   const std::vector<Stamp>& shorter = a.warps.size() >= b.warps.size() ? b.warps : a.warps;
-  for (std::size_t i = 0; i < shorter.size(); ++i) result->warps[i] = std::max(result->warps[i], shorter[i]);
+  for (std::size_t i = 0; i < shorter.size(); ++i) result.warps[i] = std::max(result.warps[i], shorter[i]);
   const auto keep = [&](std::uint32_t thread, Stamp stamp) {
-    if (thread / kLanes >= result->warps.size() || result->warps[thread / kLanes] < stamp)
-      result->threads.emplace_back(thread, stamp);
+    if (thread / kLanes >= result.warps.size() || result.warps[thread / kLanes] < stamp)
+      result.threads.emplace_back(thread, stamp);
   };
   std::size_t i = 0, j = 0;
   while (i < a.threads.size() || j < b.threads.size()) {
@@ -45,22 +50,9 @@ std::shared_ptr<const ClockPart> merge(const ClockPart& a, const ClockPart& b) {
   return result;
 }
 
-Knowledge::Parts merge(const Knowledge::Parts& a, const Knowledge::Parts& b) {
-  Knowledge::Parts result;
-  result.reserve(a.size() + b.size());
-  std::size_t i = 0, j = 0;
-  while (i < a.size() || j < b.size()) {
-    if (j == b.size() || (i < a.size() && a[i]->block < b[j]->block))
-      result.push_back(a[i++]);
-    else if (i == a.size() || b[j]->block < a[i]->block)
-      result.push_back(b[j++]);
-    else {
-      result.push_back(a[i] == b[j] ? a[i] : merge(*a[i], *b[j]));
-      ++i;
-      ++j;
-    }
-  }
-  return result;
+// The bits above `bit`, or all for a leaf.
+std::uint32_t upper(std::uint32_t number, std::uint32_t bit) {
+  return bit == 0 ? number : number & ~(2 * bit - 1);
 }
 
 }  // namespace
@@ -71,43 +63,14 @@ Stamp ClockPart::stamp(std::uint32_t thread) const {
   return found != threads.end() && found->first == thread ? std::max(base, found->second) : base;
 }
 
-Knowledge::Knowledge(KnowledgePtr first, KnowledgePtr second)
-    : first_(std::move(first)), second_(std::move(second)), leaves_(first_->leaves() + second_->leaves()) {
-  if (leaves_ > kMostLeaves) parts();  // bounds the depth, and lets the halves go
-}
-
-void Knowledge::collect(std::vector<const Knowledge*>& into) const {
-  if (flat_) {
-    into.push_back(this);
-    return;
-  }
-  first_->collect(into);
-  second_->collect(into);
-}
-
-const Knowledge::Parts& Knowledge::parts() const {
-  if (!flat_) {
-    std::vector<const Knowledge*> found;
-    collect(found);
-    std::sort(found.begin(), found.end());
-    found.erase(std::unique(found.begin(), found.end()), found.end());
-    // Small ones first, so that a long list is copied once and not once for each.
-    std::stable_sort(found.begin(), found.end(),
-                     [](const auto* a, const auto* b) { return a->parts_.size() < b->parts_.size(); });
-    for (const Knowledge* one : found) parts_ = merge(parts_, one->parts_);
-    flat_ = true;
-    first_ = nullptr;
-    second_ = nullptr;
-  }
-  return parts_;
+bool Knowledge::above(std::uint32_t block) const {
+  return bit_ != 0 && upper(block, bit_) == prefix_;
 }
 
 const ClockPart* Knowledge::part(std::uint32_t block) const {
-  const Parts& all = parts();
-  const auto found = std::lower_bound(
-      all.begin(), all.end(), block,
-      [](const std::shared_ptr<const ClockPart>& one, std::uint32_t wanted) { return one->block < wanted; });
-  return found != all.end() && (*found)->block == block ? found->get() : nullptr;
+  const Knowledge* at = this;
+  while (at->bit_ != 0) at = (block & at->bit_) != 0 ? at->high_.get() : at->low_.get();
+  return at->prefix_ == block ? &at->part_ : nullptr;
 }
 
 Stamp Knowledge::stamp(std::uint32_t block, std::uint32_t thread) const {
@@ -115,11 +78,31 @@ Stamp Knowledge::stamp(std::uint32_t block, std::uint32_t thread) const {
   return found != nullptr ? found->stamp(thread) : 0;
 }
 
-KnowledgePtr join(KnowledgePtr first, KnowledgePtr second) {
-  if (first == nullptr) return second;
-  if (second == nullptr || first->holds(second.get())) return first;
-  if (second->holds(first.get())) return second;
-  return std::make_shared<const Knowledge>(std::move(first), std::move(second));
+KnowledgePtr join(const KnowledgePtr& first, const KnowledgePtr& second) {
+  if (first == nullptr || second == nullptr || first == second) return first != nullptr ? first : second;
+  const Knowledge &a = *first, &b = *second;
+  if (a.prefix_ == b.prefix_ && a.bit_ == b.bit_) {
+    if (a.bit_ == 0) {
+      if (has_all(a.part_, b.part_)) return first;
+      if (has_all(b.part_, a.part_)) return second;
+      return std::make_shared<const Knowledge>(merge(a.part_, b.part_));
+    }
+    KnowledgePtr low = join(a.low_, b.low_), high = join(a.high_, b.high_);
+    if (low == a.low_ && high == a.high_) return first;
+    if (low == b.low_ && high == b.high_) return second;
+    return std::make_shared<const Knowledge>(a.prefix_, a.bit_, std::move(low), std::move(high));
+  }
+  if (b.bit_ > a.bit_ && b.above(a.prefix_)) return join(second, first);
+  if (a.bit_ > b.bit_ && a.above(b.prefix_)) {
+    const bool up = (b.prefix_ & a.bit_) != 0;
+    KnowledgePtr low = up ? a.low_ : join(a.low_, second), high = up ? join(a.high_, second) : a.high_;
+    if (low == a.low_ && high == a.high_) return first;
+    return std::make_shared<const Knowledge>(a.prefix_, a.bit_, std::move(low), std::move(high));
+  }
+  const std::uint32_t bit = std::bit_floor(a.prefix_ ^ b.prefix_);
+  const bool up = (a.prefix_ & bit) != 0;
+  return std::make_shared<const Knowledge>(upper(a.prefix_, bit), bit, up ? second : first,
+                                           up ? first : second);
 }
 
 void BlockClocks::Phase::clear(std::size_t warps) {
@@ -197,21 +180,14 @@ bool BlockClocks::knows(std::uint32_t warp, int lane, std::uint32_t block, std::
 
 bool BlockClocks::knows_other_blocks(std::uint32_t warp, int lane) const {
   const WarpClock& clock = warps_[warp];
-  const auto others = [&](const KnowledgePtr& what) {
-    return what != nullptr && std::any_of(what->parts().begin(), what->parts().end(),
-                                          [&](const auto& part) { return part->block != serial_; });
-  };
+  const auto others = [&](const KnowledgePtr& what) { return what != nullptr && !what->only(serial_); };
   return others(clock.common) ||
          (clock.lanes != nullptr && others(clock.lanes->more[static_cast<std::size_t>(lane)]));
 }
 
 KnowledgePtr BlockClocks::leaf(std::vector<Stamp> warps,
                                std::vector<std::pair<std::uint32_t, Stamp>> threads) const {
-  auto part = std::make_shared<ClockPart>();
-  part->block = serial_;
-  part->warps = std::move(warps);
-  part->threads = std::move(threads);
-  return std::make_shared<const Knowledge>(Knowledge::Parts{std::move(part)});
+  return std::make_shared<const Knowledge>(ClockPart{serial_, std::move(warps), std::move(threads)});
 }
 
 void BlockClocks::raise(std::uint32_t warp, const ClockPart& part) {
@@ -225,19 +201,14 @@ void BlockClocks::learn_common(std::uint32_t warp, const KnowledgePtr& what) {
   if (what == nullptr) return;
   WarpClock& clock = warps_[warp];
   clock.rare = true;
-  if (clock.common != nullptr && clock.common->holds(what.get())) return;
-  ++clock.version;
-  clock.common = join(clock.common, what);
+  if (!keep(warp, clock.common, what)) return;
   if (const ClockPart* part = what->part(serial_)) raise(warp, *part);
 }
 
 void BlockClocks::learn(std::uint32_t warp, int lane, const KnowledgePtr& what) {
   if (what == nullptr) return;
   Lanes& own = lanes(warp);
-  KnowledgePtr& more = own.more[static_cast<std::size_t>(lane)];
-  if (more != nullptr && more->holds(what.get())) return;
-  ++warps_[warp].version;
-  more = join(more, what);
+  keep(warp, own.more[static_cast<std::size_t>(lane)], what);
   own.with_more |= Mask{1} << lane;
 }
 
@@ -263,9 +234,10 @@ BlockClocks::Own& BlockClocks::own_of(std::uint32_t warp, std::size_t lane) {
 }
 
 bool BlockClocks::keep(std::uint32_t warp, KnowledgePtr& at, const KnowledgePtr& what) {
-  if (what == nullptr || (at != nullptr && at->holds(what.get()))) return false;
+  KnowledgePtr all = join(at, what);
+  if (all == at) return false;
   ++warps_[warp].version;
-  at = join(at, what);
+  at = std::move(all);
   return true;
 }
 

@@ -1,7 +1,7 @@
 // What threads know of each other: the happens-before half of the race detector. Every access carries the
 // stamp of its moment; a synchronising event takes the current stamp and moves it on, so "warp 3 up to 41"
 // means its accesses before that event. What a whole warp knows of its own block is a row of stamps; all
-// that is rarer (single lanes, other blocks, what fences release) is Knowledge, shared and joined lazily.
+// that is rarer (single lanes, other blocks, what fences release) is Knowledge, which is shared.
 #pragma once
 
 #include <array>
@@ -29,30 +29,30 @@ struct ClockPart {
 class Knowledge;
 using KnowledgePtr = std::shared_ptr<const Knowledge>;  // nullptr: nothing
 
-// Immutable. A join only remembers its two halves until someone asks: counters that every block of a grid
-// increments would otherwise cost the square of the grid.
+// Immutable: a binary tree over block numbers, whose branches say the highest bit in which the numbers below
+// them differ. Joins share what the two have in common, so that a chain of blocks, each of which knows all
+// before it, costs little more than the blocks.
 class Knowledge {
  public:
-  using Parts = std::vector<std::shared_ptr<const ClockPart>>;  // by block
-  explicit Knowledge(Parts parts) : parts_(std::move(parts)), flat_(true) {}
-  Knowledge(KnowledgePtr first, KnowledgePtr second);
+  explicit Knowledge(ClockPart part) : prefix_(part.block), part_(std::move(part)) {}
+  Knowledge(std::uint32_t prefix, std::uint32_t bit, KnowledgePtr low, KnowledgePtr high)
+      : prefix_(prefix), bit_(bit), low_(std::move(low)), high_(std::move(high)) {}
 
   Stamp stamp(std::uint32_t block, std::uint32_t thread) const;
   const ClockPart* part(std::uint32_t block) const;
-  const Parts& parts() const;
-  bool holds(const Knowledge* other) const {
-    return this == other || first_.get() == other || second_.get() == other;
-  }
-  std::uint32_t leaves() const { return flat_ ? 1 : leaves_; }
+  bool only(std::uint32_t block) const { return bit_ == 0 && prefix_ == block; }
+  // One of the two when it has all that the other has.
+  friend KnowledgePtr join(const KnowledgePtr& first, const KnowledgePtr& second);
 
  private:
-  void collect(std::vector<const Knowledge*>& into) const;
-  mutable Parts parts_;
-  mutable KnowledgePtr first_, second_;
-  mutable bool flat_ = false;
-  std::uint32_t leaves_ = 1;
+  bool above(std::uint32_t block) const;  // whether the block's place is below this branch
+
+  std::uint32_t prefix_ = 0;  // what the numbers below have in common; of a leaf its block
+  std::uint32_t bit_ = 0;     // 0: a leaf
+  ClockPart part_;
+  KnowledgePtr low_, high_;
 };
-KnowledgePtr join(KnowledgePtr first, KnowledgePtr second);
+KnowledgePtr join(const KnowledgePtr& first, const KnowledgePtr& second);
 
 // What a strong write hands on to those who read it. PTX has two rules. A release, or a fence and then a
 // strong write of the same thread, meets an acquire, or a strong read and then a fence of the same thread.

@@ -276,6 +276,21 @@ TEST(RacePatterns, ManyBlocksAreNotSlow) {
   EXPECT_EQ(stage.found(), 0u);
 }
 
+// Each block knows all before it, and a location keeps that: whole copies would be gigabytes.
+TEST(RacePatterns, ALongChainIsNotLarge) {
+  constexpr std::uint32_t kBlocks = 30000;
+  RaceStage stage(kBlocks, 1, kAllLanes, 64, 2 * kBlocks);
+  for (std::uint32_t block = 0; block < kBlocks; ++block) {
+    if (block > 0) stage.strong_read(block, 0, kBlocks + block - 1, kGlobal, Order::acquire);
+    stage.read(block, 0, block / 2, kGlobal);
+    stage.write(block, 0, block, kGlobal);
+    stage.strong_write(block, 0, kBlocks + block, kGlobal, Order::release);
+  }
+  EXPECT_EQ(stage.found(), 0u);
+  stage.read(0, 0, kBlocks - 1, kGlobal);
+  EXPECT_EQ(stage.found(), 1u);
+}
+
 // Warps that poll: what is skipped as nothing new must be that.
 TEST(RacePatterns, PollingTakesWhatIsNew) {
   constexpr std::uint64_t kFlag = 64, kData = 128;
