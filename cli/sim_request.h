@@ -31,7 +31,7 @@ inline constexpr Option kSimOptions[] = {
     {.name = "no-init", .help = "sim: do not look for values that were never written"},
     {.name = "schedule",
      .value = "N",
-     .help = "sim: another order of blocks and warps for every N (0: in order)"},
+     .help = "sim: another order of blocks, warps and lanes for every N (0: in order)"},
     {.name = "schedules",
      .value = "N",
      .help = "sim: run it in N other orders too; a result that differs is a finding"},

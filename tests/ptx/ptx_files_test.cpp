@@ -124,7 +124,7 @@ TEST_P(PtxFilesSim, GivesWhatItsHeadSays) {
   const PtxCase test = case_named(GetParam());
   if (!test.cuda_only.empty()) GTEST_SKIP() << "on a GPU only: " << test.cuda_only;
   run_on_sim(test, {});
-  // Another order of blocks and warps, and the handlers that check nothing, give the same.
+  // Another order of blocks, warps and lanes, and the handlers that check nothing, give the same.
   run_on_sim(test, {.schedule_seed = 7});
   run_on_sim(test, {.races = false, .initialized = false, .counters = false});
 }
