@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gpuforge/jit/clang_program.h"
@@ -14,6 +15,9 @@
 #include "gpuforge/jit/translation_unit.h"
 
 namespace gpuforge::jit {
+
+// The folder of what stands for the toolkit's headers.
+inline constexpr std::string_view kClangHeaders = "gpuforge/kernels/clang/headers/";
 
 // What a unit for clang is resolved from: the source with our prelude before its first line, so that the key
 // covers it.

@@ -131,8 +131,12 @@ TEST_F(WithClang, WrongProgramsHaveFileAndLine) {
                        .text = "template <class T> __global__ void f(T* x) {}\n",
                        .instantiations = {"f<int>", "g<int>"}}),
               StartsWith("t.cu: error: instantiation 'g<int>': use of undeclared identifier 'g'"));
-  EXPECT_THAT(failure({.name = "h.cu", .text = "\n#include <cuda_fp16.h>\n"}),
-              AllOf(StartsWith("h.cu:2: error: header \"cuda_fp16.h\" not found"), HasSubstr("use NVRTC")));
+  EXPECT_THAT(failure({.name = "h.cu", .text = "\n#include <cuda_fp8.h>\n"}),
+              AllOf(StartsWith("h.cu:2: error: header \"cuda_fp8.h\" not found"), HasSubstr("use NVRTC")));
+  EXPECT_THAT(failure({.name = "j.cu", .text = "__global__ void k(double* x) {\n  x[0] = j0(x[1]);\n}\n"}),
+              StartsWith("j.cu:2: error: 'j0' is unavailable: the clang front end has no Bessel functions"));
+  EXPECT_THAT(failure({.name = "c.cu", .text = "\n__global__ void __cluster_dims__(2) k() {}\n"}),
+              StartsWith("c.cu:2: error: the clang front end has no clusters of blocks: compile with NVRTC"));
   folder_.write("src/own.h", "int broken(;\n");
   KernelSource with_header{.name = "src/k.cu", .text = "#include \"own.h\"\n"};
   with_header.directory = folder_ / "src";

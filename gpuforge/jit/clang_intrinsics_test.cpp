@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <random>
+#include <span>
 
 #include "gpuforge/base/environment.h"
 #include "gpuforge/base/error.h"
@@ -154,7 +156,6 @@ constexpr const char* kExpressions[] = {
     "__vminu4(a, b)",
     "__vsads2(a, b)",
 
-
     "__vcmpeq2(a, b)",
     "__vcmpeq4(a, b)",
     "__vcmpne2(a, b)",
@@ -233,6 +234,83 @@ constexpr const char* kExpressions[] = {
     "__vibmin_u16x2(a, b, &p, &q) + 2 * p + 4 * q",
 };
 
+// Of __half ha, hb, hc and __nv_bfloat16 ba, bb, bc, from the words' low bits, and of those above.
+constexpr const char* kNarrow[] = {
+    "__half_as_ushort(__hadd(ha, hb))",
+    "__half_as_ushort(__hsub(ha, hb))",
+    "__half_as_ushort(__hmul(ha, hb))",
+    "__half_as_ushort(__hdiv(ha, hb))",
+    "__half_as_ushort(__hfma(ha, hb, hc))",
+    "__half_as_ushort(__hneg(ha))",
+    "__half_as_ushort(__habs(ha))",
+    "__half_as_ushort(__hmax(ha, hb))",
+    "__half_as_ushort(__hmin(ha, hb))",
+    "__half_as_ushort(ha + hb * hc)",
+    "__half_as_ushort(ha / hc - hb)",
+    "__half_as_ushort(-ha)",
+    "__half_as_ushort(hsqrt(ha))",
+    "__half_as_ushort(hrcp(ha))",
+    "__half_as_ushort(hfloor(ha))",
+    "__half_as_ushort(hceil(ha))",
+    "__half_as_ushort(htrunc(ha))",
+    "__half_as_ushort(hrint(ha))",
+    "__half_as_ushort(__float2half(y))",
+    "__half_as_ushort(__float2half_rz(y))",
+    "__half_as_ushort(__double2half(x))",
+    "__half_as_ushort(__int2half_rn(i))",
+    "__half_as_ushort(__uint2half_rn(a))",
+    "__half_as_ushort(__shfl_xor_sync(~0u, ha, 3))",
+    "__half_as_ushort(__shfl_up_sync(~0u, ha, 2u, 8))",
+    "__half_as_ushort(__low2half(__hfma2(__halves2half2(ha, hb), __half2half2(hc), __float2half2_rn(0.5f))))",
+    "__half_as_ushort(__high2half(__hadd2(__floats2half2_rn(y, 2.0f), __halves2half2(ha, hb))))",
+    "__heq(ha, hb) + 2 * __hlt(ha, hb) + 4 * __hge(ha, hb)",
+    "(ha < hb) + 2 * (ha == hb) + 4 * (ha >= hb)",
+    "__half2int_rz(ha)",
+    "__half2int_rn(ha)",
+    "__float_as_int(__half2float(ha))",
+    "__hisnan(ha) + 2 * __hisinf(ha)",
+    "__hbgt2(__halves2half2(ha, hb), __halves2half2(hb, hc))",
+    "__bfloat16_as_ushort(__hadd(ba, bb))",
+    "__bfloat16_as_ushort(__hsub(ba, bb))",
+    "__bfloat16_as_ushort(__hmul(ba, bb))",
+    "__bfloat16_as_ushort(__hdiv(ba, bb))",
+    "__bfloat16_as_ushort(__hfma(ba, bb, bc))",
+    "__bfloat16_as_ushort(__hneg(ba))",
+    "__bfloat16_as_ushort(__habs(ba))",
+    "__bfloat16_as_ushort(__hmax(ba, bb))",
+    "__bfloat16_as_ushort(__hmin(ba, bb))",
+    "__bfloat16_as_ushort(ba + bb * bc)",
+    "__bfloat16_as_ushort(ba / bc - bb)",
+    "__bfloat16_as_ushort(-ba)",
+    "__bfloat16_as_ushort(hsqrt(ba))",
+    "__bfloat16_as_ushort(hrcp(ba))",
+    "__bfloat16_as_ushort(hfloor(ba))",
+    "__bfloat16_as_ushort(hceil(ba))",
+    "__bfloat16_as_ushort(htrunc(ba))",
+    "__bfloat16_as_ushort(hrint(ba))",
+    "__bfloat16_as_ushort(__float2bfloat16(y))",
+    "__bfloat16_as_ushort(__float2bfloat16_rz(y))",
+    "__bfloat16_as_ushort(__double2bfloat16(x))",
+    "__bfloat16_as_ushort(__int2bfloat16_rn(i))",
+    "__bfloat16_as_ushort(__uint2bfloat16_rn(a))",
+    "__bfloat16_as_ushort(__shfl_xor_sync(~0u, ba, 3))",
+    "__bfloat16_as_ushort(__shfl_up_sync(~0u, ba, 2u, 8))",
+    "__bfloat16_as_ushort(__low2bfloat16(__hfma2(__halves2bfloat162(ba, bb), __bfloat162bfloat162(bc), "
+    "__float2bfloat162_rn(0.5f))))",
+    "__bfloat16_as_ushort(__high2bfloat16(__hadd2(__floats2bfloat162_rn(y, 2.0f), __halves2bfloat162(ba, "
+    "bb))))",
+    "__heq(ba, bb) + 2 * __hlt(ba, bb) + 4 * __hge(ba, bb)",
+    "(ba < bb) + 2 * (ba == bb) + 4 * (ba >= bb)",
+    "__bfloat162int_rz(ba)",
+    "__bfloat162int_rn(ba)",
+    "__float_as_int(__bfloat162float(ba))",
+    "__hisnan(ba) + 2 * __hisinf(ba)",
+    "__hbgt2(__halves2bfloat162(ba, bb), __halves2bfloat162(bb, bc))",
+    "__half_as_ushort(__hadd_sat(ha, hb))",
+    "__half_as_ushort(__float2half_ru(y))",
+    "__half_as_ushort(__hfma_relu(ha, hb, hc))",
+};
+
 constexpr std::size_t kThreads = 512;
 
 std::vector<std::uint64_t> words() {
@@ -247,8 +325,10 @@ std::vector<std::uint64_t> words() {
   return all;
 }
 
-std::vector<std::uint64_t> run(Jit& jit) {
+std::vector<std::uint64_t> run(Jit& jit, const std::string& headers, const std::string& more,
+                               std::span<const char* const> expressions) {
   std::string text =
+      headers +
       "extern \"C\" __global__ void k(unsigned long long* out, const unsigned long long* in) {\n"
       "  const unsigned t = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;\n"
       "  const unsigned long long u = in[3 * t], v = in[3 * t + 1];\n"
@@ -256,16 +336,17 @@ std::vector<std::uint64_t> run(Jit& jit) {
       "  const unsigned a = u, b = v, c = in[3 * t + 2];\n"
       "  int i = a, j = b, k = c;\n"
       "  const float y = __int_as_float(i); const double x = __longlong_as_double(l);\n"
-      "  bool p = false, q = false;\n";
+      "  bool p = false, q = false;\n" +
+      more;
   std::size_t number = 0;
-  for (const char* const expression : kExpressions)
+  for (const char* const expression : expressions)
     text += "  out[n * " + std::to_string(number++) + " + t] = (unsigned long long)(" + expression + ");\n";
   text += "}\n";
   const auto device = device::make_sim_device();
   const auto stream = device->make_stream();
   const auto kernel = jit.kernel(KernelSource{.name = "intrinsics.cu", .text = text}, "k", *device);
   const std::vector<std::uint64_t> in = words();
-  std::vector<std::uint64_t> out(kThreads * std::size(kExpressions));
+  std::vector<std::uint64_t> out(kThreads * expressions.size());
   const device::Address from = device->allocate(in.size() * 8, *stream);
   const device::Address to = device->allocate(out.size() * 8, *stream);
   stream->copy_to_device(from, in.data(), in.size() * 8);
@@ -275,31 +356,58 @@ std::vector<std::uint64_t> run(Jit& jit) {
   return out;
 }
 
-TEST(ClangIntrinsics, GiveWhatNvrtcsGive) {
-  JitOptions options;
-  options.search = cuda::search_options(read_environment());
-  options.program_path = read_environment().path;
-  if (!find_clang(options.program_path.value_or("")))
-    GTEST_SKIP() << "no clang 16 or newer with NVPTX on PATH";
-  options.compiler = CompilerChoice::nvrtc;
-  Jit nvrtc(options, nullptr);
-  try {
-    nvrtc.compiler().version();
-  } catch (const Error&) {
-    GTEST_SKIP() << "no NVRTC to compare with";
-  }
-  options.compiler = CompilerChoice::clang;
-  Jit clang(options, nullptr);
-  const std::vector<std::uint64_t> in = words(), wanted = run(nvrtc), found = run(clang);
-  for (std::size_t i = 0; i < std::size(kExpressions); ++i) {
-    for (std::size_t t = 0; t < kThreads; ++t) {
-      const std::size_t at = i * kThreads + t;
-      if (found[at] == wanted[at]) continue;
-      ADD_FAILURE() << kExpressions[i] << " of " << std::hex << in[3 * t] << ", " << in[3 * t + 1] << ", "
-                    << in[3 * t + 2] << " is " << found[at] << ", not " << wanted[at];
-      break;
+class ClangIntrinsics : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!find_clang(options_.program_path.value_or("")))
+      GTEST_SKIP() << "no clang 16 or newer with NVPTX on PATH";
+    try {
+      nvrtc_.compiler().version();
+    } catch (const Error&) {
+      GTEST_SKIP() << "no NVRTC to compare with";
     }
   }
+  static JitOptions options(CompilerChoice choice) {
+    JitOptions result;
+    result.search = cuda::search_options(read_environment());
+    result.program_path = read_environment().path;
+    result.compiler = choice;
+    return result;
+  }
+  void compare(const std::string& headers, const std::string& more,
+               std::span<const char* const> expressions) {
+    const std::vector<std::uint64_t> in = words(), wanted = run(nvrtc_, headers, more, expressions),
+                                     found = run(clang_, headers, more, expressions);
+    for (std::size_t i = 0; i < expressions.size(); ++i) {
+      for (std::size_t t = 0; t < kThreads; ++t) {
+        const std::size_t at = i * kThreads + t;
+        if (found[at] == wanted[at]) continue;
+        ADD_FAILURE() << expressions[i] << " of " << std::hex << in[3 * t] << ", " << in[3 * t + 1] << ", "
+                      << in[3 * t + 2] << " is " << found[at] << ", not " << wanted[at];
+        break;
+      }
+    }
+  }
+
+  JitOptions options_ = options(CompilerChoice::nvrtc);
+  Jit nvrtc_{options_, nullptr};
+  Jit clang_{options(CompilerChoice::clang), nullptr};
+};
+
+TEST_F(ClangIntrinsics, GiveWhatNvrtcsGive) {
+  compare("", "", kExpressions);
+}
+
+TEST_F(ClangIntrinsics, OfNarrowFloatsToo) {
+  bool found = false;
+  for (const auto& folder : toolkit_include_dirs(options_.search))
+    found = found || std::filesystem::exists(folder / "cuda_fp16.h");
+  if (!found) GTEST_SKIP() << "cuda_fp16.h is not on this machine: it comes with the CUDA toolkit";
+  compare("#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n",
+          "  const half ha = __ushort_as_half(a), hb = __ushort_as_half(b), hc = __ushort_as_half(c);\n"
+          "  const nv_bfloat16 ba = __ushort_as_bfloat16(a), bb = __ushort_as_bfloat16(b), bc = "
+          "__ushort_as_bfloat16(c);\n",
+          kNarrow);
 }
 
 }  // namespace

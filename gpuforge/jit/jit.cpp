@@ -113,7 +113,8 @@ struct Jit::Memory {
 
 Jit::Jit(JitOptions options, std::shared_ptr<Log> log)
     : search_(options.search),
-      own_headers_{embedded_kernels(), options.kernel_dir, {}},
+      own_headers_{embedded_kernels(), options.kernel_dir, {}, {}},
+      clang_headers_{embedded_kernels(), options.kernel_dir, {}, std::string(kClangHeaders)},
       choice_(options.compiler),
       compiler_(options.search, options.cache_dir),
       clang_(options.program_path, options.cache_dir),
@@ -192,7 +193,7 @@ Compiled Jit::compile_now(const TranslationUnit& unit, const Arch& arch) {
 // `paths` becomes where its headers were looked for.
 TranslationUnit Jit::resolve_unit(const KernelSource& source, const HeaderPaths*& paths) {
   if (compiles_with_clang()) {
-    paths = &own_headers_;  // the toolkit's are written for NVIDIA's compilers
+    paths = &clang_headers_;  // the toolkit's are written for NVIDIA's compilers
     return resolve(with_clang_prelude(source), *paths);
   }
   // Most kernels need no header of the toolkit: it is searched only when something is missing without it.

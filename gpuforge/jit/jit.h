@@ -91,7 +91,8 @@ class Jit {
   std::string compiler_version();
   Arch arch_for(const device::DeviceFacts& facts);
   cuda::SearchOptions search_;
-  HeaderPaths own_headers_;  // without the toolkit's
+  HeaderPaths own_headers_;    // without the toolkit's
+  HeaderPaths clang_headers_;  // and with what stands for some of them
   mutable std::once_flag toolkit_searched_;
   mutable HeaderPaths headers_;
   CompilerChoice choice_;

@@ -37,6 +37,8 @@ struct HeaderPaths {
   std::span<const EmbeddedFile> embedded;           // compiled in
   std::optional<std::filesystem::path> kernel_dir;  // --kernel-dir: read ours from this tree instead
   std::vector<std::filesystem::path> toolkit;       // CUDA and CCCL include folders, newest first
+  // A folder of ours whose "x.cuh" answers for the toolkit's "x.h"; empty: none does.
+  std::string stand_ins{};
 };
 
 // The text of an embedded kernel or header by its path in the repository, from kernel_dir when given.

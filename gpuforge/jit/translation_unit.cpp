@@ -190,6 +190,8 @@ class Resolver {
   std::optional<std::size_t> open_embedded(const std::string& name) {
     try {
       std::optional<std::string> text = find_embedded(paths_, name);
+      if (!text && !paths_.stand_ins.empty() && name.ends_with(".h"))
+        text = find_embedded(paths_, paths_.stand_ins + name.substr(0, name.size() - 2) + ".cuh");
       if (!text) return std::nullopt;
       files_.push_back({.includes = scan_includes(*text), .content = hash_text(*text)});
       const std::string where = paths_.kernel_dir ? (*paths_.kernel_dir / name).string() : "embedded";

@@ -316,7 +316,6 @@ TEST(SimBugsLegal, CooperativeGroups) {
   if (!found) GTEST_SKIP() << "cooperative_groups.h is not on this machine: it comes with the CUDA toolkit";
   Case one = blocks("groups", 1, 64, 64, 64, 1000);
   one.file = "cooperative_groups.cu";
-  one.needs_toolkit = true;
   Words expected(64);
   for (std::uint32_t i = 0; i < 64; ++i) {
     for (std::uint32_t j = i / 8 * 8; j < i / 8 * 8 + 8; ++j) expected[i] += 64 - j;

@@ -60,16 +60,22 @@ bool inside(const sim::Index3& index, const sim::Index3& extent) {
   return index.x < extent.x && index.y < extent.y && index.z < extent.z;
 }
 
-void check_finding(const SeededBug& bug, const Finding& finding, const Marks& marks, Lines& seen) {
+// clang 16 gives a store that it made of several the line of what follows.
+void check_finding(const SeededBug& bug, const Finding& finding, const Marks& marks, bool by_clang_16,
+                   Lines& seen) {
   std::string kind(sim::name(finding.kind));
   if (!finding.space.empty()) kind += "@" + finding.space;
   const auto expect_line = [&](const sim::Place& place) {
+    const auto is_marked = [&](std::uint32_t line) {
+      return marks.expected.contains({kind, line}) || marks.possible.contains({kind, line});
+    };
+    const bool late = by_clang_16 && !is_marked(place.line) && is_marked(place.line - 1);
+    const std::uint32_t line = late ? place.line - 1 : place.line;
     EXPECT_TRUE(place.file.ends_with(bug.setup.file)) << "in '" << place.file << "'";
-    EXPECT_TRUE(marks.expected.contains({kind, place.line}) || marks.possible.contains({kind, place.line}))
-        << kind << " is not marked at line " << place.line;
+    EXPECT_TRUE(is_marked(line)) << kind << " is not marked at line " << line;
     EXPECT_GT(place.ptx_line, 0u);
     EXPECT_NE(place.instruction, "");
-    if (marks.expected.contains({kind, place.line})) seen.emplace(kind, place.line);
+    if (marks.expected.contains({kind, line})) seen.emplace(kind, line);
   };
   expect_line(finding.place);
   EXPECT_NE(finding.message, "");
@@ -152,7 +158,7 @@ void check_through(const SeededBug& bug, jit::CompilerChoice front_end) {
     const Ran wrong = run(seeded, *compiled, wrong_name, seed);
     EXPECT_FALSE(wrong.report.clean()) << "the bug was not found";
     for (const Finding& finding : wrong.report.findings) {
-      check_finding(bug, finding, marks, seen);
+      check_finding(bug, finding, marks, compiled->compiler_version.starts_with("clang 16."), seen);
       if (bug.each) bug.each(finding, wrong);
     }
     if (testing::Test::HasFailure()) {  // the first schedule's findings say enough
@@ -266,9 +272,7 @@ void check(const SeededBug& bug) {
 }
 
 void check_silent(const Case& setup, const Words& expected) {
-  for (const jit::CompilerChoice front_end : front_ends())
-    if (!setup.needs_toolkit || front_end == jit::CompilerChoice::nvrtc)
-      check_silent_through(setup, expected, front_end);
+  for (const jit::CompilerChoice front_end : front_ends()) check_silent_through(setup, expected, front_end);
 }
 
 }  // namespace gpuforge::sim_bugs

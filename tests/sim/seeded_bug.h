@@ -43,8 +43,7 @@ struct Case {
   bool in_initialized = true;
   bool in_freed = false;  // freed before the launch
   std::uint64_t step_limit = 20'000'000;
-  unsigned schedules = 0;      // other orders whose results are compared
-  bool needs_toolkit = false;  // its headers, which clang is not given
+  unsigned schedules = 0;  // other orders whose results are compared
 };
 
 // A buffer of device memory.

@@ -26,6 +26,8 @@
 #define __managed__ __attribute__((managed))
 #define __grid_constant__
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#define __cluster_dims__(...) \
+  _Pragma("GCC error \"the clang front end has no clusters of blocks: compile with NVRTC\"")
 #define __forceinline__ __inline__ __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __inline_hint__
