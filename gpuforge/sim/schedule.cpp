@@ -30,8 +30,8 @@ std::string where(const Launch& launch, std::uint32_t site) {
   const Place place = place_of(launch, site);
   if (place.file.empty()) return format_text("PTX line {} ({})", place.ptx_line, place.instruction);
   const std::size_t slash = place.file.find_last_of('/');
-  return format_text("{}:{}", slash == std::string::npos ? place.file : place.file.substr(slash + 1),
-                     place.line);
+  return format_text("{}:{} ({})", slash == std::string::npos ? place.file : place.file.substr(slash + 1),
+                     place.line, place.instruction);
 }
 
 // The op a waiting fragment stands at.
@@ -100,28 +100,31 @@ bool report_lost_barrier(Block& block) {
   return false;
 }
 
-void report_deadlock(Block& block) {
+// "warp 0 (lanes 0xffff) at k.cu:7 (bar.sync 0); ...": all that wait; empty when nobody does.
+std::string who_waits(const Block& block) {
   std::string all;
-  Warp* first = nullptr;
-  const Op* at = nullptr;
   int named = 0;
-  for (Warp& warp : block.warps)
+  for (const Warp& warp : block.warps)
     for (const Fragment& one : warp.fragments) {
-      if (first == nullptr) {
-        first = &warp;
-        at = standing_at(one);
-        warp.active = one.lanes;
-        warp.frame = one.frame;
-      }
-      if (++named > 8) continue;
+      if (one.wait == Wait::ready || ++named > 8) continue;
       if (!all.empty()) all += "; ";
       all += format_text("warp {} (lanes 0x{:x}) at {}", warp.index, one.lanes,
                          where(*block.launch, standing_at(one)->site));
     }
-  if (first == nullptr) return;
   if (named > 8) all += format_text("; and {} more", named - 8);
-  Finding* const finding = report(*first, at, FindingKind::deadlock, std::countr_zero(first->active), true);
-  if (finding != nullptr) finding->message = format_text("every thread left waits for another: {}", all);
+  return all;
+}
+
+void report_deadlock(Block& block) {
+  for (Warp& warp : block.warps) {
+    if (warp.fragments.empty()) continue;
+    const Fragment& first = warp.fragments.front();
+    warp.frame = first.frame;
+    const int lane = std::countr_zero(first.lanes);
+    if (Finding* finding = report(warp, standing_at(first), FindingKind::deadlock, lane, true))
+      finding->message = format_text("every thread left waits for another: {}", who_waits(block));
+    return;
+  }
 }
 
 }  // namespace
@@ -140,9 +143,12 @@ bool refuel(Warp& warp, const Op* op) {
     launch.cancelled = true;
     launch.failed = true;
   } else if (launch.steps_left <= used) {
-    if (Finding* finding = report(warp, op, FindingKind::step_limit, std::countr_zero(warp.active), true))
+    if (Finding* finding = report(warp, op, FindingKind::step_limit, std::countr_zero(warp.active), true)) {
       finding->message =
           "the launch ran more instructions than its limit: an endless loop, or a limit too low";
+      if (const std::string waiting = who_waits(*warp.block); !waiting.empty())
+        finding->message += "; others of the block wait: " + waiting;
+    }
   } else {
     launch.steps_left -= used;
   }

@@ -138,6 +138,35 @@ TEST(SimSync, DeadlocksSayWhoWaitsWhere) {
   EXPECT_THAT(report.findings[0].message, HasSubstr("bar.sync 1, 64"));
 }
 
+TEST(SimSync, LanesThatSpinForOneThatWaitsForThem) {
+  // Lane 0 would set the flag behind the barrier that the spinning lanes never reach.
+  TestRun test(
+      kernel("setp.lt.u32 %p1, %r0, 16; @%p1 bra LOW;\n"
+             "SPIN: ld.volatile.global.u32 %r1, [%d1]; setp.eq.u32 %p2, %r1, 0; @%p2 bra SPIN; bar.warp.sync "
+             "-1; ret;\n"
+             "LOW: bar.warp.sync -1; st.volatile.global.u32 [%d1], 1; ret;"));
+  test.words(32);
+  test.options.step_limit = 100'000;
+  const LaunchReport report = test.run();
+  ASSERT_EQ(report.findings.size(), 1u) << report.text();
+  EXPECT_EQ(report.findings[0].kind, FindingKind::step_limit);
+  EXPECT_THAT(report.findings[0].place.instruction, HasSubstr("ld.volatile"));
+  EXPECT_THAT(report.findings[0].message, HasSubstr("warp 0 (lanes 0xffff) at PTX line"));
+}
+
+TEST(SimSync, LanesThatSpinForALaneOfTheirWarp) {
+  // The one that holds the lock needs a turn although the others never stop asking for it.
+  TestRun test(kernel(
+      "AGAIN: atom.global.cas.b32 %r1, [%d1+128], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra AGAIN;\n"
+      "membar.gl; ld.volatile.global.u32 %r2, [%d1+132]; add.u32 %r2, %r2, %r0; st.volatile.global.u32 "
+      "[%d1+132], %r2; membar.gl;\n"
+      "atom.global.exch.b32 %r3, [%d1+128], 0; ret;"));
+  const auto& out = test.words(34);
+  const LaunchReport report = test.run({4, 1, 1}, {32, 1, 1});
+  EXPECT_TRUE(report.clean()) << report.text();
+  EXPECT_EQ(out[33], 4u * 31 * 32 / 2);
+}
+
 TEST(SimSync, ShufflesWaitForTheLanesOfTheirMask) {
   // Odd lanes take a longer way; all meet at the shuffle.
   TestRun test(
