@@ -362,8 +362,11 @@ Variable ModuleParser::declaration_head(Linkage linkage, Space space) {
     const std::string_view word = current_.text;
     if (word == "align") {
       advance();
+      const std::int64_t bytes = integer();
+      if (bytes < 1 || bytes > std::int64_t{1} << 20)
+        fail(format_text("an alignment of 1 to 2^20 bytes is expected, not {}", bytes));
       (variable.pointer ? variable.pointer_alignment : variable.alignment) =
-          static_cast<std::uint32_t>(integer());
+          static_cast<std::uint32_t>(bytes);
       continue;
     }
     if (word == "attribute") {

@@ -220,7 +220,10 @@ Value Lister::named_source(std::string_view name, OperandType type, const Match&
   }
   if (wanted == 1 && name == "%is_explicit_cluster") return {Value::Kind::constant_mask, 0, 0, 0, 0};
   if (wanted == 1 && (name == "PT" || name == "%pt")) return {Value::Kind::constant_mask, 0, 0, kAllLanes, 0};
-  if (const auto address = symbol_address(name, 0, wanted, at)) return *address;
+  if (const auto address = symbol_address(name, 0, wanted, at)) {
+    if (wanted == 1) refuse(at, format_text("'{}' is an address, expected a predicate", name));
+    return *address;
+  }
   refuse(at, format_text("'{}' is not declared", name));
 }
 
@@ -230,12 +233,15 @@ Value Lister::source(const ptx::Operand& operand, OperandType type, const Match&
     return named_source(name->text, type, match, at);
   if (const auto* number = std::get_if<ptx::Constant>(&operand.value))
     return constant(*number, type, match, at);
+  const bool predicate = wanted_bits(type, match) == 1;
   if (const auto* sum = std::get_if<ptx::NamePlus>(&operand.value)) {
+    if (predicate) refuse(at, format_text("'{}' is an address, expected a predicate", sum->text));
     if (const auto address = symbol_address(sum->text, sum->offset, wanted_bits(type, match), at))
       return *address;
     refuse(at, format_text("'{}' is not a variable", sum->text));
   }
   if (const auto* negated = std::get_if<ptx::Not>(&operand.value)) {
+    if (!predicate) refuse(at, format_text("'!{}': only a predicate can be negated here", negated->text));
     const Value from = named_source(negated->text, OperandType::pred, match, at);
     Line negate;
     negate.handlers = negate_handlers();
@@ -451,6 +457,8 @@ void Lister::plain(const ptx::Instruction& instruction, const FoundRow& found, L
         vector(line, operand, syntax.type, match, written, instruction.opcode == "mov", at);
         const Value& element = line.operand[before];
         const std::uint8_t bytes = element.width != 0 ? element.width : element.bytes;
+        if (instruction.opcode != "mov")
+          check_elements(instruction, static_cast<std::size_t>(line.slots - before), bytes);
         if (first_data) line.register_bytes = bytes;
         first_data = false;
         if (!written && first_source) line.source_bytes = bytes;

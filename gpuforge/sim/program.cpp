@@ -4,6 +4,7 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <limits>
 
 #include "gpuforge/ptx/parser.h"
 #include "gpuforge/sim/syntax.h"
@@ -12,6 +13,7 @@ namespace gpuforge::sim {
 namespace {
 
 constexpr std::size_t kMaxVariableBytes = std::size_t{1} << 40;
+constexpr std::size_t kMaxModuleBytes = std::size_t{1} << 37;  // no GPU has room for more
 constexpr std::size_t kRedZone = 256;
 
 // Writes one initialiser's values in order; braces only group.
@@ -78,6 +80,7 @@ void place_variables(Program& program) {
     std::size_t bytes;
   };
   std::vector<Pending> pending;
+  std::size_t total = 0;
   for (const ptx::Variable& variable : program.module.variables) {
     if (variable.space == ptx::Space::shared) {
       program.shared.emplace(variable.name, &variable);
@@ -90,7 +93,15 @@ void place_variables(Program& program) {
     if (program.variables.count(variable.name) != 0)
       fail(ErrorCode::parse, program.module, variable.position,
            format_text("'{}' is declared twice", variable.name));
-    auto storage = std::make_unique<std::byte[]>(bytes + alignment + 2 * kRedZone);
+    total += bytes;
+    if (total > kMaxModuleBytes)
+      fail(ErrorCode::out_of_memory, program.module, variable.position,
+           "the variables up to here take more than 2^37 bytes");
+    std::unique_ptr<std::byte[], FreeStorage> storage(
+        static_cast<std::byte*>(std::calloc(bytes + alignment + 2 * kRedZone, 1)));
+    if (storage == nullptr)
+      fail(ErrorCode::out_of_memory, program.module, variable.position,
+           format_text("no memory for the {} bytes of '{}'", bytes, variable.name));
     const auto start = reinterpret_cast<std::uint64_t>(storage.get()) + kRedZone;
     const std::uint64_t address = (start + alignment - 1) / alignment * alignment;
     program.storage.push_back(std::move(storage));
@@ -107,14 +118,14 @@ void place_variables(Program& program) {
       Filler(program, *one.variable, one.at, one.bytes).fill(initializer);
 }
 
-// .maxntid 64, 2: what is not said is 1.
+// .maxntid 64, 2: what is not said is 1. No launch has as many as the largest, so nothing is lost by stopping there.
 Index3 directive_extents(const ptx::Directive& directive) {
   const auto number = [&](std::size_t index) {
     std::uint32_t value = 1;
     if (index >= directive.words.size()) return value;
     const std::string_view word = directive.words[index];
-    std::from_chars(word.data(), word.data() + word.size(), value);
-    return value;
+    const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
+    return problem == std::errc::result_out_of_range ? std::numeric_limits<std::uint32_t>::max() : value;
   };
   return {number(0), number(1), number(2)};
 }
@@ -179,7 +190,7 @@ std::size_t variable_bytes(const ptx::Module& module, const ptx::Variable& varia
 std::size_t variable_alignment(const ptx::Module& module, const ptx::Variable& variable) {
   const std::size_t alignment =
       variable.alignment != 0 ? variable.alignment : element_bytes(module, variable);
-  if (!std::has_single_bit(alignment) || alignment > (1u << 20))
+  if (!std::has_single_bit(alignment))
     fail(ErrorCode::parse, module, variable.position, "an alignment is a power of two");
   return alignment;
 }
@@ -226,8 +237,8 @@ EntryFacts entry_facts(const Program& program, std::string_view entry) {
   for (const ptx::Directive& directive : function.directives) {
     if (directive.name == "maxntid" || directive.name == "reqntid") {
       const Index3 block = directive_extents(directive);
-      const std::uint64_t threads = std::uint64_t{block.x} * block.y * block.z;
-      facts.max_threads_per_block = static_cast<int>(std::min<std::uint64_t>(threads, 1u << 30));
+      const double threads = static_cast<double>(block.x) * block.y * block.z;
+      facts.max_threads_per_block = static_cast<int>(std::min<double>(threads, 1u << 30));
       if (directive.name == "reqntid") facts.required_block = block;
     }
     if (directive.name == "reqnctapercluster") facts.required_cluster = directive_extents(directive);

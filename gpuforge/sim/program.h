@@ -24,6 +24,11 @@ struct PlacedVariable {
   std::size_t bytes = 0;
 };
 
+// Of std::calloc, so that a large array costs nothing until it is touched.
+struct FreeStorage {
+  void operator()(std::byte* bytes) const { std::free(bytes); }
+};
+
 struct Program {
   Program() = default;
   ~Program();
@@ -33,7 +38,7 @@ struct Program {
   std::string name;
   ptx::Module module;
   std::shared_ptr<Memory> memory;
-  std::vector<std::unique_ptr<std::byte[]>> storage;
+  std::vector<std::unique_ptr<std::byte[], FreeStorage>> storage;
   std::vector<std::uint64_t> registered;                              // allocations of `memory` to take back
   std::unordered_map<std::string_view, PlacedVariable> variables;     // global and constant
   std::unordered_map<std::string_view, const ptx::Variable*> shared;  // of module scope

@@ -53,7 +53,13 @@ sim::LaunchReport SimModule::run(std::string_view entry, const Shape& shape, std
     placed.push_back(std::make_unique<Placed>(*memory_, buffers[i], format_text("buffer {}", i)));
     addresses.push_back(placed[i]->address());
   }
-  for (const std::uint64_t& address : addresses) parameters.push_back(&address);
+  // Whatever size the text gives a parameter, there are bytes for it: the address, then zeros.
+  constexpr std::size_t kLargestParameter = 65536;
+  Bytes values(addresses.size() * kLargestParameter);
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    std::memcpy(values.data() + i * kLargestParameter, &addresses[i], sizeof(addresses[i]));
+    parameters.push_back(values.data() + i * kLargestParameter);
+  }
   const sim::Geometry geometry{.grid = {shape.blocks, 1, 1}, .block = {shape.threads, 1, 1}};
   sim::LaunchReport report = sim::launch(*program_, entry, geometry, parameters, options);
   for (std::size_t i = 0; i < buffers.size(); ++i)
