@@ -28,7 +28,6 @@ SimRequest read_sim_request(const Invocation& invocation) {
   request.report = invocation.has("report");
   request.options.races = !invocation.has("no-races");
   request.options.initialized = !invocation.has("no-init");
-  request.options.host_threads = 0;
   constexpr std::int64_t kMost = 9223372036854775807;
   if (const auto seed = invocation.value("schedule")) {
     request.options.schedule_seed =

@@ -23,7 +23,7 @@ void run_blocks(Launch& launch, std::uint64_t first, std::uint64_t blocks, std::
       1, std::min(kResidentBlocks, kResidentBytes / std::max<std::size_t>(1, block_state_bytes(launch))));
   std::deque<std::unique_ptr<BlockState>> waiting;
   std::vector<std::unique_ptr<BlockState>> spare;
-  const bool may_wait = launch.image->talks_across_blocks;
+  const bool may_wait = launch.image->polls;
   // An odd multiplier that shares no factor with the count makes a permutation of the blocks.
   std::uint64_t step = 1, offset = 0;
   if (seed != 0 && blocks > 1) {

@@ -147,12 +147,10 @@ struct Image {
   std::uint32_t param_bytes = 0;      // of the kernel
   bool recursive = false;             // or unknown callees
   bool uses_stack = false;            // alloca: local memory beyond what functions declare
-  bool talks_across_blocks =
-      false;                    // strong accesses or atomics in global memory: blocks may wait for each other
-  bool lanes_may_wait = false;  // atomics or strong loads: a lane may wait for another of its warp
-  bool polls = false;           // strong loads or atomics that return: threads may wait for other blocks
-  bool order_matters = false;   // atomics whose result or rounding depends on the order of blocks
-  bool orders_memory = false;   // fences, acquire or release
+  bool lanes_may_wait = false;        // atomics or strong loads: a lane may wait for another of its warp
+  bool polls = false;          // strong loads or atomics that return: threads may wait for other blocks
+  bool order_matters = false;  // strong loads, or atomics whose outcome depends on the order of blocks
+  bool orders_memory = false;  // fences, acquire or release
   // Function addresses are kFunctionWindow + 16 * index into this; kIndirect when not decoded.
   std::vector<std::uint32_t> code_of_function;
 };

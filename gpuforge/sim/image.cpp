@@ -131,17 +131,18 @@ void note_communication(Image& image) {
     const bool may_be_global = site.space == Space::global || site.space == Space::generic;
     if (site.op_class == OpClass::atomic) image.lanes_may_wait = true;
     if (site.op_class == OpClass::atomic && may_be_global) {
-      image.talks_across_blocks = true;
-      const bool integer_reduction = text.starts_with("red") && text.find(".f") == std::string_view::npos &&
-                                     text.find(".bf") == std::string_view::npos;
-      if (!integer_reduction) image.order_matters = true;
+      // Sums, bits and extremes of integers are the same in any order; .inc and .dec wrap at what comes last.
+      const bool reduction = text.starts_with("red") && text.find(".f") == std::string_view::npos &&
+                             text.find(".bf") == std::string_view::npos &&
+                             text.find(".inc") == std::string_view::npos &&
+                             text.find(".dec") == std::string_view::npos;
+      if (!reduction) image.order_matters = true;
       if (text.starts_with("atom")) image.polls = true;
     }
     if (site.op_class == OpClass::load)
       for (const std::string_view word : {".volatile", ".relaxed", ".acquire", ".mmio"})
         if (text.find(word) != std::string_view::npos) {
           image.lanes_may_wait = true;
-          image.talks_across_blocks = image.talks_across_blocks || may_be_global;
           image.polls = image.polls || may_be_global;
           image.order_matters = image.order_matters || may_be_global;
         }

@@ -13,10 +13,10 @@
 namespace gpuforge::sim {
 namespace {
 
-// Warp instructions that one thread runs alone before others are asked for, and that each of them must find
-// left to do: about a millisecond's work, some ten times what it takes to start a thread.
-constexpr std::uint64_t kAloneSteps = 1 << 15;
-constexpr std::uint64_t kStepsPerThread = 1 << 15;
+// Warp instructions that one thread runs alone before others are asked for, and how many more must be left
+// for each of them: one and two milliseconds' work or less, much more than it takes to start a thread.
+constexpr std::uint64_t kAloneSteps = 1 << 16;
+constexpr std::uint64_t kStepsPerThread = 1 << 17;
 // Host memory for what all threads keep apart.
 constexpr std::size_t kApartBytes = std::size_t{2} << 30;
 // Threads are compared after this many blocks each, and whenever there are so many times more: blocks that
@@ -124,6 +124,7 @@ class Team {
     launch.steps_left -= used;
     launch.findings.merge(std::move(logs), launch.grid);
     each([&](Worker& worker) { worker.memory().commit(launch.checks.initialized); });
+    for (const auto& worker : workers_) worker->memory().commit_sums();
   }
 
  private:
@@ -133,7 +134,7 @@ class Team {
     worker.run(index);
     // What comes close to a limit is left to one thread, which knows what is reached first.
     const std::uint64_t used = steps - launch.steps_left, stamped = stamps(launch) - stamps_before;
-    if (launch.failed || steps_.fetch_sub(used) <= used ||
+    if (launch.failed || worker.memory().given_up() || steps_.fetch_sub(used) <= used ||
         stamps_.fetch_add(stamped) + stamped >= RaceDetector::kLateStamp ||
         worker.memory().bytes() > kApartBytes / workers_.size())
       over_ = true;
@@ -176,8 +177,7 @@ bool may_run_in_parallel(const Launch& launch) {
     return std::any_of(code.calls.begin(), code.calls.end(),
                        [](const Call& call) { return call.builtin == Builtin::vprintf; });
   });
-  return !image.order_matters && !image.talks_across_blocks && !prints &&
-         !(launch.checks.races && image.orders_memory);
+  return !image.order_matters && !prints && !(launch.checks.races && image.orders_memory);
 }
 
 std::uint64_t run_blocks_in_parallel(Launch& launch, std::uint64_t blocks, unsigned threads) {
@@ -189,8 +189,7 @@ std::uint64_t run_blocks_in_parallel(Launch& launch, std::uint64_t blocks, unsig
   {
     BlockState state(launch);
     launch.own = &before;
-    while (done < blocks && !launch.failed && steps - launch.steps_left < kAloneSteps)
-      run_one(state, done++);
+    while (done < blocks && !launch.failed && steps - launch.steps_left < kAloneSteps) run_one(state, done++);
     launch.own = nullptr;
   }
   const std::uint64_t left = blocks - done, each = (steps - launch.steps_left) / done;

@@ -1,6 +1,6 @@
-// Blocks on several host threads, where nobody can tell them from blocks that ran in order: each thread writes
-// to memory of its own (thread_memory.h), and what the threads did counts only if none of them touched what
-// another wrote, nothing failed, and no limit was reached.
+// Blocks on several host threads, where nobody can tell them from blocks that ran in order: each thread
+// writes to memory of its own (thread_memory.h), and what the threads did counts only if none of them touched
+// what another wrote, nothing failed, and no limit was reached.
 #pragma once
 
 #include <cstdint>

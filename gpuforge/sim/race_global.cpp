@@ -312,9 +312,9 @@ bool RaceDetector::State::check_global(BlockRaces& block, Warp& warp, const Acce
         conflict.same_instruction = serial == block.clocks.serial() && thread / kLanes == warp.index &&
                                     static_cast<Stamp>(key) == now && other < lane &&
                                     touches(access, other, address);
-        harmless = conflict.same_instruction ? same_bytes(access, lane, other, address, width)
-                                             : same_bytes(access, lane, address, width,
-                                                          held_bytes(launch, address));
+        harmless = conflict.same_instruction
+                       ? same_bytes(access, lane, other, address, width)
+                       : same_bytes(access, lane, address, width, held_bytes(launch, address));
       }
       if (!harmless) {
         tell(warp, access, lane, conflict, false);

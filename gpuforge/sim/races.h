@@ -50,7 +50,6 @@ class RaceDetector {
   static constexpr std::uint64_t kLateStamp = 0x80000000u;
   std::uint64_t stamps() const;
 
-
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -64,7 +64,7 @@ struct Options {
   // Runs the launch again under this many other orders, from the same memory; a result that differs is a
   // finding.
   unsigned schedules = 0;
-  unsigned host_threads = 1;  // used where it cannot change results; 0: all
+  unsigned host_threads = 0;  // at most; results are the same for any number. 0: as many as the host has
   std::vector<Suppression> suppressions;
   std::function<void(std::string_view)> print;  // printf's output as it comes; may be empty
   const std::atomic<bool>* cancel = nullptr;    // set from outside: the launch ends with an Error

@@ -15,6 +15,14 @@
 
 namespace gpuforge::sim {
 
+// An atomic without a result whose order nobody can tell: values can be brought together before they reach
+// memory.
+struct Reduction {
+  std::uint32_t bytes = 4;                                               // of a value
+  std::uint64_t identity = 0;                                            // changes nothing
+  void (*combine)(std::byte* memory, const std::byte* value) = nullptr;  // tells reductions apart, too
+};
+
 class ThreadMemory {
  public:
   // in_place: of a thread that runs alone; only notes what is touched.
@@ -23,14 +31,25 @@ class ThreadMemory {
 
   static constexpr int kChunkShift = 10;
   static constexpr std::uint64_t kChunkBytes = std::uint64_t{1} << kChunkShift;
-  struct alignas(64) Chunk {  // memory from a multiple of kChunkBytes on; one bit per byte
-    std::array<std::uint64_t, kChunkBytes / 64> read;
-    std::array<std::uint64_t, kChunkBytes / 64> written;
-    std::byte* bytes;  // the copy; nullptr until something is written apart
+  using Bits = std::array<std::uint64_t, kChunkBytes / 64>;  // one per byte
+  struct alignas(64) Sums {                                  // of reductions, one kind for a chunk
+    std::array<std::byte, kChunkBytes> value;
+    Bits reduced;
+    const Reduction* reduction;
+    std::uint64_t begin;  // of the chunk
+  };
+  struct alignas(64) Touched {
+    Bits read;
+    Bits written;
+    Sums* sums;  // nullptr until there are some
+  };
+  struct Chunk {  // memory from a multiple of kChunkBytes on
+    Touched* touched;
+    std::byte* copy;  // nullptr until something is written apart
   };
   struct Area {  // an allocation
     Allocation* allocation = nullptr;
-    ZeroedArray<Chunk*> chunks;  // made when first touched
+    ZeroedArray<Chunk> chunks;
     std::unique_ptr<RaceCells> races;
   };
 
@@ -45,13 +64,20 @@ class ThreadMemory {
   }
   // Notes an access within one chunk; gives the address of the bytes on the host.
   std::uint64_t touch(Area& area, std::uint64_t address, std::uint32_t bytes, Use use);
+  // The same for a reduction, whose values go elsewhere when they are written apart.
+  std::uint64_t reduce(Area& area, std::uint64_t address, std::uint32_t bytes, const Reduction& reduction);
+  // This thread cannot know what its blocks would have seen: what it did is void.
+  void give_up() { given_up_ = true; }
+  bool given_up() const { return given_up_; }
   // Whether the bytes were written before the launch or by this thread.
   bool initialized(const Area& area, std::uint64_t address, std::uint32_t bytes) const;
   // What an address within one chunk holds for this thread.
   const std::byte* look(std::uint64_t address) const;
 
-  // Writes the copies to memory, and marks there what was written if the launch follows that.
+  // Writes the copies to memory, and marks there what was written if the launch follows that. Threads that
+  // are not in conflict may do it at the same time.
   void commit(bool mark_initialized);
+  void commit_sums();                            // after that, one thread after the other
   std::size_t bytes() const { return mapped_; }  // of host memory that it takes, about
 
   // Whether a byte that one of them wrote was touched by another. All are of one launch.
@@ -64,13 +90,18 @@ class ThreadMemory {
   }
   Area& find(Allocation& allocation);
   Chunk& chunk_at(Area& area, std::uint64_t address);
-  Chunk& make_chunk(Area& area, std::size_t index);
+  Sums& make_sums(Touched& touched, std::uint64_t address, const Reduction& reduction);
+  void make_copy(Chunk& chunk, const Allocation& allocation, std::uint64_t address);
+  template <class T>
+  T* make();
   std::byte* take(std::size_t bytes);
 
   std::shared_ptr<const Allocations> allocations_;
   bool apart_ = false;
-  std::vector<Area> areas_;  // as in allocations_
+  bool given_up_ = false;
+  std::vector<Area> areas_;                                // as in allocations_
   std::array<Area*, std::size_t{1} << kLastBits> last_{};  // by slot()
+  std::vector<const Sums*> sums_;
   std::vector<ZeroedMemory> slabs_;
   std::byte* next_ = nullptr;  // free room of the last slab
   std::size_t room_ = 0;

@@ -28,7 +28,7 @@ const Op* run_atomic(Warp& warp, const Op* op, const AtomicForm& form, Strength 
   SiteCounters* site = launch.checks.counters ? &launch.counters[op->site] : nullptr;
   const std::uint64_t useful = site != nullptr ? site->useful_bytes : 0;
   Target target;
-  const Request request{form.bytes, Use::atomic, strength, nullptr, form.finds_unwritten};
+  const Request request{form.bytes, Use::atomic, strength, nullptr, form.finds_unwritten, form.reduction};
   if (!reach_by_width(warp, op, request, &target)) return nullptr;
   if (site != nullptr)
     site->atomic_conflicts +=

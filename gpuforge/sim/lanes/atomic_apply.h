@@ -1,16 +1,17 @@
 // What an atomic does to one value, and its loop over the lanes. Lanes go in order, 0 first.
 #pragma once
 
-#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <type_traits>
 
 #include "gpuforge/base/half.h"
 #include "gpuforge/sim/lanes/cells.h"
+#include "gpuforge/sim/thread_memory.h"
 
 namespace gpuforge::sim::atomics {
 
@@ -152,27 +153,35 @@ void write_row(const Warp& warp, std::uint32_t offset, int lane, T value) {
     row<std::uint32_t>(warp, offset)[lane] = value;
 }
 
-// Changes one value and gives the old one. Shared and local memory belong to this host thread.
+// Changes one value and gives the old one. No other host thread has the memory: thread_memory.h.
 template <class Operation, class T>
-T change(std::byte* at, T b, T c, bool private_memory) {
-  if (private_memory) {
-    T old;
-    std::memcpy(&old, at, sizeof old);
-    const T made = Operation::apply(old, b, c, false);
-    std::memcpy(at, &made, sizeof made);
-    return old;
-  }
-  std::atomic_ref<T> place(*reinterpret_cast<T*>(at));
-  if constexpr (std::is_same_v<Operation, Add>) return place.fetch_add(b);
-  if constexpr (std::is_same_v<Operation, And>) return place.fetch_and(b);
-  if constexpr (std::is_same_v<Operation, Or>) return place.fetch_or(b);
-  if constexpr (std::is_same_v<Operation, Xor>) return place.fetch_xor(b);
-  if constexpr (std::is_same_v<Operation, Exchange>) return place.exchange(b);
-  T old = place.load();
-  while (!place.compare_exchange_weak(old, Operation::apply(old, b, c, true))) {
-  }
+T change(std::byte* at, T b, T c, bool flush) {
+  T old;
+  std::memcpy(&old, at, sizeof old);
+  const T made = Operation::apply(old, b, c, flush);
+  std::memcpy(at, &made, sizeof made);
   return old;
 }
+
+// The value that changes nothing, for operations whose order nobody can tell.
+template <class Operation, class T>
+constexpr std::optional<T> identity() {
+  const auto is = []<class... Operations>() { return (std::is_same_v<Operation, Operations> || ...); };
+  if (is.template operator()<Add, Or, Xor, Max>()) return T{0};
+  if (is.template operator()<And, Min>()) return static_cast<T>(~T{0});
+  if (is.template operator()<Signed<Max>>()) return static_cast<T>(T{1} << (8 * sizeof(T) - 1));
+  if (is.template operator()<Signed<Min>>()) return static_cast<T>(static_cast<T>(~T{0}) >> 1);
+  return std::nullopt;
+}
+template <class Operation, class T>
+void combine(std::byte* memory, const std::byte* value) {
+  T b;
+  std::memcpy(&b, value, sizeof b);
+  change<Operation, T>(memory, b, T{}, true);
+}
+template <class Operation, class T>
+inline constexpr Reduction kReduction{sizeof(T), identity<Operation, T>().value_or(T{}),
+                                      combine<Operation, T>};
 
 inline std::byte* lane_bytes(const Warp& warp, const Target& target, int lane, std::uint32_t bytes) {
   if (target.pattern == Pattern::other) return host_bytes_to_write(target.host[lane]);
@@ -182,7 +191,7 @@ inline std::byte* lane_bytes(const Warp& warp, const Target& target, int lane, s
   return host_bytes_to_write(target.first + skipped);
 }
 
-inline bool is_private(const Warp& warp, const Op* op, const std::byte* at) {
+inline bool in_shared(const Warp& warp, const Op* op, const std::byte* at) {
   if (op->space == Space::shared) return true;
   if (op->space != Space::generic) return false;
   const Block& block = *warp.block;
@@ -197,6 +206,7 @@ struct AtomicForm {
   std::uint32_t first_data = 0;  // slot of the first value; its results are before it
   std::uint32_t values = 1;      // slots of data
   bool finds_unwritten = true;
+  const Reduction* reduction = nullptr;  // nullptr: it is none
 };
 
 template <class Operation, class T, unsigned kElements, bool kReturns>
@@ -207,21 +217,26 @@ struct Atomic {
     for (Mask left = warp.active; left != 0; left &= left - 1) {
       const int lane = first_lane(left);
       std::byte* at = lane_bytes(warp, target, lane, sizeof(T) * kElements);
-      const bool private_memory = is_private(warp, op, at);
+      const bool flush = !in_shared(warp, op, at);
       for (unsigned element = 0; element < kElements; ++element) {
         const T b = read_row<T>(warp, op->operand[kFirst + element], lane);
         T c{};
         if constexpr (kSwaps) c = read_row<T>(warp, op->operand[kFirst + 1], lane);
-        const T old = change<Operation, T>(at + element * sizeof(T), b, c, private_memory);
+        const T old = change<Operation, T>(at + element * sizeof(T), b, c, flush);
         if constexpr (kReturns) write_row<T>(warp, op->operand[element], lane, old);
       }
     }
   }
-  static constexpr AtomicForm kForm{apply,  sizeof(T) * kElements,  kElements,
-                                    kFirst, kSwaps ? 2 : kElements, !std::is_same_v<Operation, Exchange>};
+  static constexpr bool kReduces = !kReturns && kElements == 1 && identity<Operation, T>().has_value();
+  static constexpr AtomicForm kForm{apply,
+                                    sizeof(T) * kElements,
+                                    kElements,
+                                    kFirst,
+                                    kSwaps ? 2 : kElements,
+                                    !std::is_same_v<Operation, Exchange>,
+                                    kReduces ? &kReduction<Operation, T> : nullptr};
 };
 
-// b128: never run by several host threads at once, as their results depend on the order of blocks.
 template <bool kSwaps>
 struct AtomicWide {
   static void apply(Warp& warp, const Op* op, const Target& target) {

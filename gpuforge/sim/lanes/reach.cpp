@@ -264,6 +264,21 @@ Mask never_written(const ThreadMemory& own, const ThreadMemory::Area& area, Mask
   return result;
 }
 
+// Notes one that passed all checks.
+std::uint64_t touch(ThreadMemory& own, ThreadMemory::Area& area, std::uint64_t address, std::uint32_t bytes,
+                    const Request& request) {
+  // The narrower scopes order nothing between blocks: those are accesses like others.
+  const Scope scope = request.strength.scope;
+  if (request.reduction != nullptr && (scope == Scope::gpu || scope == Scope::sys))
+    return own.reduce(area, address, bytes, *request.reduction);
+  return own.touch(area, address, bytes, request.use);
+}
+void found_never_written(Warp& warp, const Op* op, const Request& request, Mask lanes) {
+  // The first of several reductions would be told alone, but another thread may have it.
+  if (lanes != 0 && request.reduction != nullptr) warp.block->launch->own->give_up();
+  found_unwritten(warp, op, request, Space::global, lanes);
+}
+
 void touch_lanes(const Part& part, Allocation& allocation, Target* target) {
   Launch& launch = *part.warp.block->launch;
   ThreadMemory& own = *launch.own;
@@ -273,13 +288,13 @@ void touch_lanes(const Part& part, Allocation& allocation, Target* target) {
     if (!own.apart())
       note_global_lanes(part, allocation);
     else if (part.request.use != Use::write)
-      found_unwritten(
-          part.warp, part.op, part.request, Space::global,
+      found_never_written(
+          part.warp, part.op, part.request,
           never_written(own, area, part.lanes, bytes, [&](int lane) { return part.address[lane]; }));
   }
   for (int lane = 0; lane < kLanes; ++lane)
     if (part.lanes == part.warp.active || ((part.lanes >> lane) & 1u) != 0)
-      target->host[lane] = own.touch(area, part.address[lane], bytes, part.request.use);
+      target->host[lane] = touch(own, area, part.address[lane], bytes, part.request);
 }
 
 bool reach_in_allocation(Part& part, Allocation& allocation, bool first_part, Target* target) {
@@ -459,11 +474,10 @@ void touch_piece(Warp& warp, const Op* op, const Request& request, Pattern patte
     if (!own.apart())
       note_written(warp, op, request, pattern, Space::global, allocation.initialized.get(), bit, span);
     else if (request.use != Use::write && !all_written(allocation.initialized.get(), bit, span))
-      found_unwritten(warp, op, request, Space::global,
-                      never_written(own, area, warp.active, request.bytes, address));
+      found_never_written(warp, op, request, never_written(own, area, warp.active, request.bytes, address));
   }
   if (ThreadMemory::in_one_chunk(first, span)) [[likely]] {
-    target->first = own.touch(area, first, span, request.use);
+    target->first = touch(own, area, first, span, request);
     // What the lanes that are not active have may lie elsewhere.
     if (own.apart() && warp.active != kAllLanes) target->around = false;
     return;
@@ -471,7 +485,7 @@ void touch_piece(Warp& warp, const Op* op, const Request& request, Pattern patte
   target->pattern = Pattern::other;
   for (Mask left = warp.active; left != 0; left &= left - 1) {
     const int lane = first_lane(left);
-    target->host[lane] = own.touch(area, address(lane), request.bytes, request.use);
+    target->host[lane] = touch(own, area, address(lane), request.bytes, request);
   }
   fill_outside(target->host, warp.active);
 }

@@ -12,6 +12,8 @@
 
 namespace gpuforge::sim {
 
+struct Reduction;
+
 // Where the bytes of the active lanes are on the host.
 struct Target {
   Pattern pattern = Pattern::other;
@@ -26,8 +28,9 @@ struct Request {
   std::uint32_t bytes = 4;  // of a lane
   Use use = Use::read;
   Strength strength;
-  const std::byte* values = nullptr;  // stores: lane after lane
-  bool finds_unwritten = true;        // atomics: whether bytes never written are a finding (not for exch)
+  const std::byte* values = nullptr;     // stores: lane after lane
+  bool finds_unwritten = true;           // atomics: whether bytes never written are a finding (not for exch)
+  const Reduction* reduction = nullptr;  // atomics that are one (thread_memory.h)
 };
 
 // Any space and any addresses. false: the launch failed, and the finding is made.
