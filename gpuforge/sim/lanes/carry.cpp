@@ -1,5 +1,6 @@
 // Extended precision: add.cc addc sub.cc subc mad.cc madc. The carry flag is a mask like a predicate's, in
-// the slot after the operands; after a subtraction it holds the borrow.
+// the slot after the operands. A subtraction adds the complement: the flag is set when nothing was borrowed,
+// as on the GPU. The manual calls it the borrow, but nvcc's 128-bit division reads it with addc.
 #include "gpuforge/sim/lanes/integer_types.h"
 #include "gpuforge/sim/lanes/lane_vector.h"
 #include "gpuforge/sim/table.h"
@@ -34,12 +35,12 @@ struct CarryForm {
     for (int lane = 0; lane < kLanes; ++lane) {
       const Row x = addend<T, kProduct>(a[lane], b[lane]);
       const Row y = c[lane];
-      const Row in = kReads && (carry_in & kLaneBits<Row>.bit[lane]) != 0 ? 1 : 0;
+      const Row in = kReads && ((carry_in & kLaneBits<Row>.bit[lane]) != 0) != kSubtract ? 1 : 0;
       const Row value = kSubtract ? x - y - in : x + y + in;
       if constexpr (kWrites) {
         const bool out =
             kSubtract ? (x < y) | ((x == y) & (in != 0)) : (value < x) | ((value == x) & (in != 0));
-        carry[lane] = out ? -1 : 0;
+        carry[lane] = out != kSubtract ? -1 : 0;
       }
       d[lane] = !kMasked || warp.lane_mask[lane] != 0 ? value : d[lane];
     }

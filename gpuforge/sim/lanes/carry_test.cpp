@@ -19,10 +19,11 @@ class Carry : public testing::Test {
     domains.push_back({0, 1});
     const auto flag = static_cast<std::size_t>(sources);
     runner_.check(name, handlers_of(carry_rows(), name), shape, domains, [&](const Value* in, Value* out) {
-      const SignedValue exact = value(in, static_cast<int>(in[flag]));
+      const bool subtracts = name.starts_with("sub");  // then the flag is set when nothing is borrowed
+      const SignedValue exact = value(in, (in[flag] != 0) != subtracts ? 1 : 0);
       out[0] = low(exact, width);
       const bool leaves = exact < 0 || exact >= static_cast<SignedValue>(1) << width;
-      out[1] = writes ? Value{leaves} : in[flag];
+      out[1] = writes ? Value{leaves != subtracts} : in[flag];
     });
   }
   LaneRunner runner_;
