@@ -160,6 +160,12 @@ ParserState::Integer ParserState::unary(int depth) {
   if (current_.is('+')) return then();
   if (current_.is('(')) {
     advance();
+    if (current_.kind == TokenKind::dotted && (current_.text == "s64" || current_.text == "u64")) {
+      const bool is_unsigned = current_.text == "u64";
+      advance();
+      expect(')');
+      return {unary(depth + 1).bits, is_unsigned};
+    }
     const Integer value = choice(depth + 1);
     expect(')');
     return value;
@@ -257,7 +263,12 @@ Operand ParserState::address(int depth) {
 
 Operand ParserState::operand(int depth) {
   if (depth > kMaxDepth) fail("operands nest too deep");
-  if (current_.is('{')) return {Vector{operands_until('}', depth)}};
+  if (current_.is('{')) {
+    std::vector<Operand> parts = operands_until('}', depth);
+    // Triton writes {%r1} for a vector of one, which is the register.
+    if (parts.size() == 1) return std::move(parts.front());
+    return {Vector{std::move(parts)}};
+  }
   if (current_.is('[')) return address(depth);
   if (current_.is('!') && peek().kind == TokenKind::word) {
     advance();

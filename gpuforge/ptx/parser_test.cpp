@@ -63,6 +63,8 @@ TEST(Parser, OperandsOfEveryKindPrintAsTheyStand) {
 
 TEST(Parser, ConstantExpressionsAreFolded) {
   EXPECT_EQ(printed("mov.u32 %r1, (1 << 4) | 3;"), "mov.u32 %r1, 19;");
+  EXPECT_EQ(printed("mov.u64 %d1, (.s64)-1 < 0 ? 5 : 6;"), "mov.u64 %d1, 5;");
+  EXPECT_EQ(printed("mov.u64 %d1, (.u64)-1 < 0 ? 5 : 6;"), "mov.u64 %d1, 6;");
   EXPECT_EQ(printed("mov.u32 %r1, -(2 + 3) * 4;"), "mov.u32 %r1, -20;");
   EXPECT_EQ(printed("mov.u32 %r1, ~0;"), "mov.u32 %r1, -1;");
   EXPECT_EQ(printed("mov.u32 %r1, WARP_SZ;"), "mov.u32 %r1, 32;");
