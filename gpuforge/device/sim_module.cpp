@@ -117,8 +117,9 @@ std::shared_ptr<Function> SimModule::function(std::string_view entry) {
       throw Error(error.code(), format_text("{}: {}", device_name, error.message()), error.detail());
     }
   }
-  throw Error(ErrorCode::invalid_argument, format_text("{}: module {} has no kernel {}; it has {}", device_name,
-                                                       name_, entry, known.empty() ? "none" : known));
+  throw Error(ErrorCode::invalid_argument,
+              format_text("{}: module {} has no kernel {}; it has {}", device_name, name_, entry,
+                          known.empty() ? "none" : known));
 }
 
 SimFunction::SimFunction(std::shared_ptr<SimModule> module, const sim::EntryFacts& entry)
@@ -193,7 +194,7 @@ SimLaunch::SimLaunch(std::shared_ptr<SimState> state, const SimFunction& functio
       device_name_(function.module().device().facts().name),
       entry_(function.facts().name),
       geometry_{index_of(config.grid), index_of(config.block), config.dynamic_shared_bytes,
-                static_cast<std::uint32_t>(function.module().chip().multiprocessors)} {
+                static_cast<std::uint32_t>(function.module().chip().multiprocessors), config.cooperative} {
   const std::vector<ParameterFacts>& facts = function.facts().parameters;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const auto* const bytes = static_cast<const std::byte*>(parameters[i]);
@@ -205,8 +206,9 @@ void SimLaunch::operator()() const {
   std::vector<const void*> pointers;
   for (const std::vector<std::byte>& argument : arguments_) pointers.push_back(argument.data());
   const auto fail = [&](ErrorCode code, std::string_view message, std::string detail) {
-    throw OwnFailure{
-        Error(code, format_text("{}: kernel {}: {}", device_name_, readable_name(entry_), message), std::move(detail))};
+    throw OwnFailure{Error(code,
+                           format_text("{}: kernel {}: {}", device_name_, readable_name(entry_), message),
+                           std::move(detail))};
   };
   sim::LaunchReport report;
   try {

@@ -46,6 +46,8 @@ enum class SpecialRegister : std::uint8_t {
   globaltimer_hi,
   total_smem_size,
   dynamic_smem_size,
+  grid_workspace_low,  // %envreg1 and 2: where a cooperative grid's barrier lies
+  grid_workspace_high,
   zero,
   one,
   local_address,  // of this activation's local memory, plus an offset

@@ -141,6 +141,10 @@ std::uint64_t special_value(const Warp& warp, const Frame& frame, SpecialRegiste
       return launch.shared_bytes;
     case SpecialRegister::dynamic_smem_size:
       return launch.dynamic_shared_bytes;
+    case SpecialRegister::grid_workspace_low:
+      return launch.grid_workspace & 0xffffffffu;
+    case SpecialRegister::grid_workspace_high:
+      return launch.grid_workspace >> 32;
     case SpecialRegister::zero:
       return 0;
     case SpecialRegister::one:

@@ -37,6 +37,7 @@ struct Launch {
   std::uint32_t threads_per_block = 0;
   std::uint32_t shared_bytes = 0;  // static and dynamic: what a block may touch
   std::uint32_t dynamic_shared_bytes = 0;
+  std::uint64_t grid_workspace = 0;   // of a cooperative launch: its address
   std::uint32_t multiprocessors = 1;  // what %nsmid says
   std::vector<std::byte> params;      // the kernel's parameters
   Checks checks;

@@ -87,6 +87,30 @@ constexpr const char* kFactorial =
     "{ .param .b32 x; .param .b32 y; st.param.b32 [x], %r2; call (y), fact, (x); ld.param.b32 %r3, [y]; }\n"
     "mul.lo.u32 %r4, %r1, %r3;\nEND: st.param.b32 [result], %r4; ret;\n}\n";
 
+// %envreg1 and 2 hold the address that cooperative groups' grid barrier uses; 0 in other launches.
+TEST(SimRun, ACooperativeGridHasABarrierWord) {
+  const std::string body = kernel(
+      "mov.u32 %r1, %envreg1; mov.u32 %r2, %envreg2; mov.b64 %d3, {%r2, %r1}; mov.u32 %r7, %envreg31;\n"
+      "setp.eq.u64 %p1, %d3, 0; @%p1 bra OUT;\n"
+      "mov.u32 %r3, %ctaid.x; mul.wide.u32 %d4, %r3, 4; add.u64 %d5, %d1, %d4; st.global.u32 [%d5], 5;\n"
+      "atom.add.acq_rel.gpu.u32 %r4, [%d3+4], 1;\n"
+      "WAIT: ld.acquire.gpu.u32 %r4, [%d3+4]; mov.u32 %r5, %nctaid.x; setp.lt.u32 %p2, %r4, %r5; @%p2 bra "
+      "WAIT;\n"
+      "xor.b32 %r3, %r3, 3; mul.wide.u32 %d4, %r3, 4; add.u64 %d6, %d1, %d4; ld.global.u32 %r6, [%d6];\n"
+      "add.u32 %r6, %r6, %r7; st.global.u32 [%d5+16], %r6;\n"
+      "OUT: ret;");
+  TestRun test(body);
+  auto& out = test.words(std::vector<std::uint32_t>(8, 1));
+  const std::uint64_t address = reinterpret_cast<std::uint64_t>(out.data());
+  const void* const argument = &address;
+  const LaunchReport plain = launch(test.program(), "k", {{4, 1, 1}, {1, 1, 1}}, {&argument, 1});
+  EXPECT_TRUE(plain.clean()) << plain.text();
+  EXPECT_THAT(out, Each(1u));
+  const LaunchReport together = launch(test.program(), "k", {{4, 1, 1}, {1, 1, 1}, 0, true}, {&argument, 1});
+  EXPECT_TRUE(together.clean()) << together.text();
+  EXPECT_THAT(out, Each(5u));
+}
+
 TEST(SimRun, FunctionsCallThemselves) {
   TestRun test(kernel(
       "and.b32 %r1, %r0, 7;\n"

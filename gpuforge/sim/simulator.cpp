@@ -1,6 +1,7 @@
 #include "gpuforge/sim/simulator.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -115,6 +116,22 @@ void run(Launch& state, const Options& options) {
   state.races = nullptr;
 }
 
+// What the driver gives a cooperative launch: zeroed words of which cooperative groups use one as barrier.
+class GridWorkspace {
+ public:
+  explicit GridWorkspace(Memory& memory) : memory_(memory) {
+    memory_.add(address(), sizeof(words_), "the grid's barrier", true);
+  }
+  ~GridWorkspace() { memory_.remove(address()); }
+  GridWorkspace(const GridWorkspace&) = delete;
+  GridWorkspace& operator=(const GridWorkspace&) = delete;
+  std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(words_.data()); }
+
+ private:
+  Memory& memory_;
+  alignas(16) std::array<std::uint32_t, 4> words_{};
+};
+
 // Runs `state` again from `before` in other orders and compares with what memory holds now, which is left as
 // it is.
 void try_other_orders(Launch& state, const MemoryCopy& before, const Options& options) {
@@ -162,7 +179,10 @@ LaunchReport launch(const Program& program, std::string_view entry, const Geomet
                 format_text("kernel {}: {} bytes of shared memory for a block", entry, shared));
 
   LaunchReport report;
+  std::optional<GridWorkspace> workspace;
+  if (geometry.cooperative) workspace.emplace(*program.memory);
   Launch state = make_launch(program, *image, entry, geometry, arguments, options);
+  if (workspace) state.grid_workspace = workspace->address();
   state.print = [&](std::string_view text) {
     report.printed += text;
     if (options.print) options.print(text);

@@ -75,6 +75,7 @@ struct Geometry {
   Index3 block{1, 1, 1};
   std::size_t dynamic_shared_bytes = 0;
   std::uint32_t multiprocessors = 132;  // what %nsmid says
+  bool cooperative = false;             // blocks may wait for each other: there is a grid barrier
 };
 
 // Runs to the end. `arguments[i]` points at the i-th parameter's bytes. invalid_argument for an unknown

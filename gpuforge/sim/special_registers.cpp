@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 namespace gpuforge::sim {
 namespace {
@@ -60,7 +61,29 @@ constexpr std::array kNames = {
     SpecialName{"%total_smem_size", S::total_smem_size},
     SpecialName{"%aggr_smem_size", S::total_smem_size},
     SpecialName{"%dynamic_smem_size", S::dynamic_smem_size},
+    SpecialName{"%envreg1", S::grid_workspace_high},
+    SpecialName{"%envreg2", S::grid_workspace_low},
+    SpecialName{"%current_graph_exec", S::zero, 8},
 };
+
+// The driver's registers and the counters that nobody programmed: %envreg0 to 31, %pm0 to 7, %pm0_64 to 7_64.
+std::optional<SpecialName> numbered_register(std::string_view name) {
+  const auto after = [&](std::string_view prefix) {
+    return name.substr(std::min(prefix.size(), name.size()));
+  };
+  const auto is_number = [](std::string_view text, int most) {
+    int value = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return failure == std::errc() && end == text.data() + text.size() && value >= 0 && value <= most;
+  };
+  if (name.starts_with("%envreg") && is_number(after("%envreg"), 31)) return SpecialName{name, S::zero};
+  if (!name.starts_with("%pm")) return std::nullopt;
+  std::string_view number = after("%pm");
+  const bool wide = number.ends_with("_64");
+  if (wide) number.remove_suffix(3);
+  if (!is_number(number, 7)) return std::nullopt;
+  return SpecialName{name, S::zero, static_cast<std::uint8_t>(wide ? 8 : 4)};
+}
 
 }  // namespace
 
@@ -68,7 +91,7 @@ std::optional<SpecialName> special_register(std::string_view name) {
   if (name.empty() || name.front() != '%') return std::nullopt;
   const auto found =
       std::find_if(kNames.begin(), kNames.end(), [&](const SpecialName& one) { return one.name == name; });
-  if (found == kNames.end()) return std::nullopt;
+  if (found == kNames.end()) return numbered_register(name);
   return *found;
 }
 
