@@ -108,7 +108,7 @@ const FoundRow* RowFinder::find(const ptx::Instruction& instruction, std::string
     if (candidate.row->bind == nullptr || operands_fit(*candidate.syntax, instruction.operands))
       return &candidate;
   if (!found.known_mnemonic) {
-    *why = format_text("the simulator does not know the instruction {}", instruction.opcode);
+    *why = format_text("the simulator does not know the instruction {}", opcode_text(instruction));
   } else if (found.rows.empty()) {
     *why = format_text("the simulator does not know this form of {}: {}", instruction.opcode,
                        opcode_text(instruction));
