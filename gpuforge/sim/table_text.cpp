@@ -11,6 +11,7 @@ struct Family {
 
 std::vector<Family> families() {
   return {{"Integer arithmetic", integer_rows()},
+          {"Packed video", video_rows()},
           {"Logic, shifts and bit fields", logic_rows()},
           {"Extended precision", carry_rows()},
           {"Comparison and selection", compare_rows()},

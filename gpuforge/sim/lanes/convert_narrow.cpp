@@ -84,6 +84,29 @@ struct ToHalves : Row32 {
   static Result apply(A a) { return (half(a >> kBits) << 16) | half(a); }
 };
 
+// ue8m0 is the exponent of an f32 alone: 2^(code - 127), and 255 is NaN.
+template <bool Up, bool Finite>
+struct Exponent {
+  static std::uint32_t apply(std::uint32_t a) {
+    constexpr std::uint32_t kSmallest = 0x00400000u;  // 2^-127, code 0
+    const std::uint32_t magnitude = a & ~kSign32;
+    if (is_nan32(a)) return 255;
+    const bool above = magnitude > kSmallest && (magnitude & 0x007fffffu) != 0;
+    const std::uint32_t code = (magnitude >> 23) + (Up && above ? 1 : 0);
+    return Finite && code == 255 ? 254 : code;
+  }
+};
+template <class F>
+struct ExponentsOfHalves : Row32 {
+  static Result apply(A a) { return (F::apply(a & 0xffff0000u) << 8) | F::apply(a << 16); }
+};
+struct FromExponents : Row32 {
+  static std::uint32_t half(std::uint32_t code) {
+    return code == 0 ? 0x0040u : code == 255 ? BFloat16Bits::kNaN : code << 7;
+  }
+  static Result apply(A a) { return (half((a >> 8) & 255) << 16) | half(a & 255); }
+};
+
 template <class Choose>
 Handlers for_pair(Type type, Choose choose) {
   switch (type) {
@@ -133,6 +156,19 @@ Handlers bind_to_narrow_pair(const Match& match) {
     if (match.type == Type::f16x2) return relu ? unary<FromHalves<Relu>>() : unary<FromHalves<Plain>>();
     return relu ? binary<Two<Relu, kBits>>() : binary<Two<Plain, kBits>>();
   });
+}
+
+Handlers bind_to_exponents(const Match& match) {
+  const auto choose = [&]<class F>(F) {
+    return match.type == Type::bf16x2 ? unary<ExponentsOfHalves<F>>() : binary<Two<F, 8>>();
+  };
+  const bool finite = match.has("satfinite");
+  if (match.has("rp")) return finite ? choose(Exponent<true, true>{}) : choose(Exponent<true, false>{});
+  return finite ? choose(Exponent<false, true>{}) : choose(Exponent<false, false>{});
+}
+
+Handlers bind_from_exponents(const Match&) {
+  return unary<FromExponents>();
 }
 
 Handlers bind_from_narrow_pair(const Match& match) {

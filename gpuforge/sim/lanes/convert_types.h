@@ -180,6 +180,8 @@ Handlers bind_tensor_float(const Match& match);
 Handlers bind_packed_half(const Match& match);
 Handlers bind_to_narrow_pair(const Match& match);    // fp8, fp6 and fp4 in twos
 Handlers bind_from_narrow_pair(const Match& match);  // to f16x2
+Handlers bind_to_exponents(const Match& match);      // ue8m0x2
+Handlers bind_from_exponents(const Match& match);    // ue8m0x2 to bf16x2
 Handlers bind_pack(const Match& match);              // cvt.pack
 
 }  // namespace gpuforge::sim
