@@ -61,6 +61,11 @@ TEST_F(TiledTranspose, IsRightAndClean) {
   // 32 lanes of 4 bytes are four sectors of 32 bytes, and one more where a row does not start at a sector.
   EXPECT_LE(report.sectors_per_request(), 5.0) << report.text();
   EXPECT_GE(report.sectors_per_request(), 1.0) << report.text();
+  // Rows that end inside a sector share it with the next block; beyond that nothing is moved twice.
+  EXPECT_LE(report.moved_over_least(), 1.4) << report.text();
+  // One line alone, where a row is read by two blocks.
+  EXPECT_FALSE(report.bank_conflicts("tiled_transpose.cu:15")) << report.text();
+  EXPECT_EQ(report.in("global", "tiled_transpose.cu:15").requests, 2u * kRows) << report.text();
 }
 
 TEST_F(TiledTranspose, WithoutItsBarrierItRaces) {

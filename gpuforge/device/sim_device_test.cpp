@@ -303,8 +303,8 @@ TEST_F(SimDeviceTest, FunctionsHaveFacts) {
   expect_refused([&] { function->max_active_blocks(0, 0); }, "sim");
   std::string message;
   EXPECT_EQ(code_of([&] { module_->function("add_two"); }, &message), ErrorCode::invalid_argument);
-  EXPECT_THAT(message,
-              AllOf(StartsWith("sim: module add.ptx has no kernel add_two"), HasSubstr("add_one, empty, fixed")));
+  EXPECT_THAT(message, AllOf(StartsWith("sim: module add.ptx has no kernel add_two"),
+                             HasSubstr("add_one, empty, fixed")));
 }
 
 TEST_F(SimDeviceTest, LaunchesBeyondTheLimitsAreRefused) {
@@ -357,8 +357,9 @@ TEST_F(SimDeviceTest, EveryChipHasItsLimits) {
     EXPECT_EQ(launch("wide", {.dynamic_shared_bytes = most - 16383, .cluster = {}}), refused);
     const auto resident = static_cast<std::uint32_t>(chip.multiprocessors * (chip.max_threads / 1024));
     const Dim3 full{1024, 1, 1};
-    EXPECT_EQ(launch("empty", {.grid = {resident + 1, 1, 1}, .block = full, .cluster = {}, .cooperative = true}),
-              refused);
+    EXPECT_EQ(
+        launch("empty", {.grid = {resident + 1, 1, 1}, .block = full, .cluster = {}, .cooperative = true}),
+        refused);
     const auto runs = [&](std::string_view entry, const LaunchConfig& config) {
       stream_->launch(*module_->function(entry), config, {});
     };
@@ -373,7 +374,8 @@ TEST_F(SimDeviceTest, EveryChipHasItsLimits) {
 TEST_F(SimDeviceTest, MultiprocessorsAreThoseOfTheChip) {
   constexpr std::string_view kCount =
       ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry f(.param .u64 p)\n{\n"
-      ".reg .b32 %r<2>; .reg .b64 %d<2>; ld.param.u64 %d1, [p]; mov.u32 %r1, %nsmid; st.u32 [%d1], %r1; ret;\n}\n";
+      ".reg .b32 %r<2>; .reg .b64 %d<2>; ld.param.u64 %d1, [p]; mov.u32 %r1, %nsmid; st.u32 [%d1], %r1; "
+      "ret;\n}\n";
   make("sm_86");
   Address data = integers({0});
   void* const parameters[] = {&data};
@@ -384,7 +386,8 @@ TEST_F(SimDeviceTest, MultiprocessorsAreThoseOfTheChip) {
 
 TEST_F(SimDeviceTest, PtxForAnotherChipIsRefused) {
   const auto text = [](std::string_view target) {
-    return format_text(".version 8.8\n.target {}\n.address_size 64\n.visible .entry f() {{ ret; }}\n", target);
+    return format_text(".version 8.8\n.target {}\n.address_size 64\n.visible .entry f() {{ ret; }}\n",
+                       target);
   };
   std::string message;
   const auto load = [&](std::string_view target) {
@@ -393,9 +396,10 @@ TEST_F(SimDeviceTest, PtxForAnotherChipIsRefused) {
   };
   make("sm_86");
   EXPECT_EQ(load("sm_90a"), ErrorCode::unsupported);
-  EXPECT_EQ(message,
-            "sim:sm_86: module f.ptx: its .target is sm_90a, which this chip, sm_86, does not run; use the device "
-            "sim:sm_90a");
+  EXPECT_EQ(
+      message,
+      "sim:sm_86: module f.ptx: its .target is sm_90a, which this chip, sm_86, does not run; use the device "
+      "sim:sm_90a");
   EXPECT_EQ(load("sm_89"), ErrorCode::unsupported);
   make("sm_100");
   EXPECT_EQ(load("sm_90a"), ErrorCode::unsupported) << "'a' is for one chip alone";

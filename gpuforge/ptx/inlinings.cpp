@@ -19,9 +19,9 @@ std::uint32_t Inlinings::add(Module& module, Inlining inlining) {
   if (const auto found = lines_.find(place(inlining.call)); found != lines_.end())
     inlining.call.inlining = found->second;
   if (too_deep(module, inlining.call.inlining)) inlining.call.inlining = 0;
-  const auto [at, is_new] = known_.try_emplace({inlining.function, inlining.function_offset,
-                                                place(inlining.call), inlining.call.inlining},
-                                               static_cast<std::uint32_t>(module.inlinings.size() + 1));
+  const auto [at, is_new] = known_.try_emplace(
+      {inlining.function, inlining.function_offset, place(inlining.call), inlining.call.inlining},
+      static_cast<std::uint32_t>(module.inlinings.size() + 1));
   if (is_new) module.inlinings.push_back(inlining);
   return at->second;
 }

@@ -66,7 +66,8 @@ std::optional<Target> read_target(std::string_view text) {
   Target target;
   const char* const last = rest.data() + rest.size();
   const auto [end, error] = std::from_chars(rest.data(), last, target.number);
-  if (error != std::errc() || last - end > 1 || rest.front() == '0' || target.number < 10) return std::nullopt;
+  if (error != std::errc() || last - end > 1 || rest.front() == '0' || target.number < 10)
+    return std::nullopt;
   if (end != last) target.suffix = *end;
   if (target.suffix != 0 && target.suffix != 'a' && target.suffix != 'f') return std::nullopt;
   return target;
@@ -83,8 +84,9 @@ std::optional<ChipName> find_chip(std::string_view arch) {
   if (!target || (target->suffix == 'a' && target->number < kFirstWithA) ||
       (target->suffix == 'f' && target->number < kFirstWithF))
     return std::nullopt;
-  const auto found = std::find_if(std::begin(kChips), std::end(kChips),
-                                  [&](const Chip& candidate) { return candidate.number() == target->number; });
+  const auto found = std::find_if(std::begin(kChips), std::end(kChips), [&](const Chip& candidate) {
+    return candidate.number() == target->number;
+  });
   if (found == std::end(kChips)) return std::nullopt;
   return ChipName{found, target->suffix};
 }

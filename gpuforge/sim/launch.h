@@ -14,6 +14,7 @@
 #include "gpuforge/sim/finding_log.h"
 #include "gpuforge/sim/memory.h"
 #include "gpuforge/sim/op.h"
+#include "gpuforge/sim/sector_maps.h"
 #include "gpuforge/sim/warp.h"
 
 namespace gpuforge::sim {
@@ -47,6 +48,7 @@ struct Launch {
   const Memory* memory = nullptr;         // asked for what was freed when an access misses; may be nullptr
   RaceDetector* races = nullptr;          // nullptr when off
   std::vector<SiteCounters> counters;     // by op.site
+  SectorNotes sectors;                    // with counters alone
   FindingLog findings;
   std::function<void(std::string_view)> print;  // printf
   bool failed = false;                          // a finding that ends the launch was made

@@ -13,12 +13,13 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// inner() (line 2) is inlined in middle() at lines 5 and 6, and that in the kernel at line 12; nothing is mapped at
-// address 0.
+// inner() (line 2) is inlined in middle() at lines 5 and 6, and that in the kernel at line 12; nothing is
+// mapped at address 0.
 std::string inlined_text() {
   return module_text(
              ".loc 1 12 3\n.loc 1 5 3, function_name $L0, inlined_at 1 12 3\n"
-             ".loc 1 2 3, function_name $L1, inlined_at 1 5 3\nld.param.u64 %d1, [a]; ld.global.u32 %r1, [%d1];\n"
+             ".loc 1 2 3, function_name $L1, inlined_at 1 5 3\nld.param.u64 %d1, [a]; ld.global.u32 %r1, "
+             "[%d1];\n"
              ".loc 1 6 3, function_name $L0, inlined_at 1 12 3\n"
              ".loc 2 2 3, function_name $L1, inlined_at 1 6 3\nld.global.u32 %r1, [%d1+400];\nret;",
              1) +
@@ -40,8 +41,9 @@ TEST(SimPlace, InlinedCodeNamesItsCalls) {
   EXPECT_EQ(place.inlined[0].line, 6u);
   EXPECT_EQ(place.inlined[1].function, "_Z6middlePKfi");
   EXPECT_EQ(place.inlined[1].line, 12u);
-  EXPECT_THAT(report.text(200), HasSubstr("out of bounds at deep.cuh:2 in inner, inlined at tile.cu:6 in middle, "
-                                          "inlined at tile.cu:12, kernel k"));
+  EXPECT_THAT(report.text(200),
+              HasSubstr("out of bounds at deep.cuh:2 in inner, inlined at tile.cu:6 in middle, "
+                        "inlined at tile.cu:12, kernel k"));
   const Json json = Json::parse(report.json()).at("findings").as_array().at(0).at("place");
   EXPECT_EQ(json.at("inlined").as_array().at(1).at("function").as_string(), "_Z6middlePKfi");
   EXPECT_EQ(json.at("inlined").as_array().at(1).at("name").as_string(), "middle");
@@ -80,11 +82,12 @@ TEST(SimPlace, PtxWithoutSourceLinesIsSuppressedByItsOwn) {
 // An unrolled loop is one place; two calls of one function are two.
 TEST(SimPlace, CallsOfOneFunctionAreFindingsOfTheirOwn) {
   const auto store = [](int call) {
-    return format_text(".loc 1 {0} 3\n.loc 1 2 3, function_name $L, inlined_at 1 {0} 3\nst.shared.u32 [s], %r0;\n",
-                       call);
+    return format_text(
+        ".loc 1 {0} 3\n.loc 1 2 3, function_name $L, inlined_at 1 {0} 3\nst.shared.u32 [s], %r0;\n", call);
   };
-  TestRun test(module_text(".shared .u32 s; mov.u32 %r0, %tid.x;\n" + store(5) + store(5) + store(7) + "ret;", 0) +
-               ".file 1 \"/src/tile.cu\"\n");
+  TestRun test(
+      module_text(".shared .u32 s; mov.u32 %r0, %tid.x;\n" + store(5) + store(5) + store(7) + "ret;", 0) +
+      ".file 1 \"/src/tile.cu\"\n");
   const LaunchReport report = test.run({1, 1, 1}, {64, 1, 1});
   std::set<std::uint32_t> calls;
   for (const Finding& finding : report.findings) calls.insert(finding.place.inlined.at(0).line);

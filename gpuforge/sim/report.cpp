@@ -53,6 +53,7 @@ void add_to(SiteCounters& sum, const SiteCounters& counters) {
   sum.thread_instructions += counters.thread_instructions;
   sum.requests += counters.requests;
   sum.sectors += counters.sectors;
+  sum.least_sectors += counters.least_sectors;
   sum.wavefronts += counters.wavefronts;
   sum.ideal_wavefronts += counters.ideal_wavefronts;
   sum.useful_bytes += counters.useful_bytes;
@@ -180,6 +181,11 @@ double LaunchReport::active_lanes() const {
 double LaunchReport::sectors_per_request(std::string_view source_line) const {
   const SiteCounters global = in("global", source_line);
   return ratio(global.sectors, global.requests);
+}
+
+double LaunchReport::moved_over_least(std::string_view source_line) const {
+  const SiteCounters global = in("global", source_line);
+  return ratio(global.sectors, source_line.empty() ? least_sectors : global.least_sectors);
 }
 
 double LaunchReport::wavefronts_per_request(std::string_view source_line) const {

@@ -27,7 +27,9 @@ struct LaunchReport {
   Index3 block{1, 1, 1};
   std::uint64_t shared_bytes = 0;
   double seconds = 0;
-  unsigned host_threads = 1;      // that ran blocks at the same time; says nothing about the results
+  unsigned host_threads = 1;  // that ran blocks at the same time; says nothing about the results
+  // Different sectors of global memory that were read, and those that were written: what must be moved.
+  std::uint64_t least_sectors = 0;
   std::vector<Finding> findings;  // in the order found
   std::vector<SiteReport> sites;  // in the order of the PTX
   std::string printed;            // by printf, also handed to the sink as it happened
@@ -46,6 +48,9 @@ struct LaunchReport {
   double active_lanes() const;  // mean over warp instructions
   // 0 when there was no request.
   double sectors_per_request(std::string_view source_line = "") const;
+  // Global bytes moved, as a multiple of the least that reads each sector once and writes each once; over the
+  // launch, or for one line alone.
+  double moved_over_least(std::string_view source_line = "") const;
   double wavefronts_per_request(std::string_view source_line = "") const;
   bool bank_conflicts(std::string_view source_line = "") const;  // more wavefronts than the ideal
 

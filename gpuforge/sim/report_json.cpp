@@ -67,6 +67,7 @@ void set_counters(Json& out, const SiteCounters& counters) {
   };
   set("requests", counters.requests);
   set("sectors", counters.sectors);
+  set("least_sectors", counters.least_sectors);
   set("wavefronts", counters.wavefronts);
   set("ideal_wavefronts", counters.ideal_wavefronts);
   set("useful_bytes", counters.useful_bytes);
@@ -82,6 +83,7 @@ Json memory_json(const SiteCounters& counters, std::string_view space) {
     out.set("sectors", counters.sectors);
     out.set("sectors_per_request", ratio(counters.sectors, counters.requests));
     out.set("moved_bytes", counters.sectors * kSectorBytes);
+    out.set("least_bytes", counters.least_sectors * kSectorBytes);
     out.set("useful_bytes", counters.useful_bytes);
   } else {
     out.set("wavefronts", counters.wavefronts);
@@ -131,7 +133,9 @@ std::string LaunchReport::json() const {
   totals.set("active_lanes", active_lanes());
   totals.set("atomic_conflicts", all.atomic_conflicts);
   totals.set("divergent_branches", all.divergent);
-  totals.set("global", memory_json(in("global"), "global"));
+  SiteCounters global = in("global");
+  global.least_sectors = least_sectors;
+  totals.set("global", memory_json(global, "global"));
   totals.set("shared", memory_json(in("shared"), "shared"));
   out.set("totals", std::move(totals));
 

@@ -40,7 +40,7 @@ double ratio(std::uint64_t amount, std::uint64_t of);  // 0 for of == 0
 // Whether `path` is `wanted` or ends in it: "/src/tile.cu" is "tile.cu", and not "ile.cu".
 bool is_file(std::string_view path, std::string_view wanted);
 std::string_view last_component(std::string_view path);
-std::string text(const Index3& index);        // "(4, 1, 1)"
+std::string text(const Index3& index);  // "(4, 1, 1)"
 // "tile.cu:12", "tile.cu:12 in load, inlined at tile.cu:40", "line 40 of the PTX", "" when nothing is known.
 std::string source_text(const Place& place);
 

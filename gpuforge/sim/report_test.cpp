@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <set>
 #include <sstream>
 
@@ -34,11 +36,13 @@ LaunchReport example() {
   report.block = {32, 8, 1};
   report.shared_bytes = 4096;
   report.seconds = 0.25;
+  report.least_sectors = 148;
   report.sites.push_back(site("/src/tile.cu", 7, OpClass::load, "global",
                               {.warp_instructions = 64,
                                .thread_instructions = 2048,
                                .requests = 64,
                                .sectors = 256,
+                               .least_sectors = 128,
                                .useful_bytes = 8192,
                                .requested_bytes = 8192}));
   report.sites.push_back(site("/src/tile.cu", 7, OpClass::store, "shared",
@@ -112,6 +116,9 @@ TEST(Report, RatiosAreOfTheirSpace) {
   EXPECT_DOUBLE_EQ(report.sectors_per_request("tile.cu:7"), 4.0);
   EXPECT_DOUBLE_EQ(report.sectors_per_request(), 4.0) << "a generic access that went to global memory counts";
   EXPECT_DOUBLE_EQ(report.sectors_per_request("tile.cu:9"), 0.0);
+  EXPECT_DOUBLE_EQ(report.moved_over_least(), 2.0);
+  EXPECT_DOUBLE_EQ(report.moved_over_least("tile.cu:7"), 2.0);
+  EXPECT_DOUBLE_EQ(report.moved_over_least("tile.cu:9"), 0.0) << "it moved nothing";
   EXPECT_DOUBLE_EQ(report.wavefronts_per_request("tile.cu:9"), 32.0);
   EXPECT_DOUBLE_EQ(report.wavefronts_per_request(), 16.5);
   EXPECT_TRUE(report.bank_conflicts());
@@ -149,8 +156,14 @@ TEST(Report, TextHasFindingsThenLinesThenTotals) {
   EXPECT_LT(text.find("by line of tile.cu"), text.find("by line of half.cuh"));
   EXPECT_LT(text.find("by line of half.cuh"), text.find("totals by class"));
   EXPECT_THAT(text, Not(HasSubstr("fp32"))) << "classes that did not run are not listed";
-  EXPECT_THAT(text, HasSubstr("global memory: 74 requests, 296 sectors (4.00 per request), 8512 of 9472"));
-  EXPECT_THAT(text, HasSubstr("shared memory: 128 requests, 2112 wavefronts (16.50 per request), 128"));
+  EXPECT_THAT(text, HasSubstr("global memory: 74 requests, 296 sectors of 32 bytes (4.00 per request), 90%"));
+  EXPECT_THAT(text, HasSubstr("shared memory: 128 requests, 2112 wavefronts (16.50 per request); without"));
+  EXPECT_THAT(text, HasSubstr("moved 9.2 KiB, least 4.6 KiB (2.0x)"));
+  EXPECT_THAT(text, AllOf(HasSubstr("most warp instructions: half.cuh:12 (100% of 1.0M)"),
+                          HasSubstr("most global sectors: tile.cu:7 (86% of 296)"),
+                          HasSubstr("most bank conflicts: tile.cu:9 (100% of 2.0k)"),
+                          HasSubstr("most atomic conflicts: half.cuh:12 (100% of 31)"),
+                          HasSubstr("most divergent branches: tile.cu:11 (100% of 3)")));
 }
 
 TEST(Report, TextFitsItsWidth) {
@@ -196,6 +209,22 @@ TEST(Report, FindingsAlone) {
   EXPECT_THAT(report.findings_text(60), AllOf(testing::StartsWith("1. race"), Not(HasSubstr("totals"))));
 }
 
+TEST(Report, SourceTextStandsBesideTheCountsWhereThereIsRoom) {
+  const std::string file = testing::TempDir() + "report_test_tile.cu";
+  std::ofstream(file)
+      << "one\n\tint x = tile[threadIdx.x];  // a long line that does not fit in the room that is left\n";
+  LaunchReport report;
+  report.sites.push_back(
+      site(file, 2, OpClass::load, "", {.warp_instructions = 1, .thread_instructions = 32}));
+  report.sites.push_back(
+      site(file, 9, OpClass::load, "", {.warp_instructions = 1, .thread_instructions = 32}));
+  EXPECT_THAT(report.text(60), AllOf(HasSubstr("32.0  int x = tile[threadIdx.x];"), Not(HasSubstr("room"))));
+  EXPECT_LE(longest_line(report.text(60)), 60u);
+  EXPECT_THAT(report.text(120), HasSubstr("room that is left"));
+  std::filesystem::remove(file);
+  EXPECT_THAT(report.text(120), Not(HasSubstr("int x")));
+}
+
 TEST(Report, WithoutSourceLinesThePtxIsNamed) {
   LaunchReport report;
   report.kernel = "k";
@@ -232,6 +261,8 @@ TEST(Report, JsonHasEverything) {
   EXPECT_EQ(finding.at("address").as_integer(), 132);
   EXPECT_DOUBLE_EQ(json.at("totals").at("global").at("sectors_per_request").as_double(), 4.0);
   EXPECT_EQ(json.at("totals").at("divergent_branches").as_integer(), 3);
+  EXPECT_EQ(json.at("totals").at("global").at("least_bytes").as_integer(), 148 * 32);
+  EXPECT_EQ(json.at("lines").as_array()[0].at("global").at("least_bytes").as_integer(), 128 * 32);
   EXPECT_EQ(json.at("classes").at("load").at("thread_instructions").as_integer(), 3072);
   EXPECT_EQ(json.at("classes").find("fp32"), nullptr);
   EXPECT_EQ(json.at("lines").as_array().size(), 4u);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <functional>
 #include <utility>
 
@@ -12,7 +13,9 @@ namespace gpuforge::sim {
 namespace {
 
 constexpr int kNarrowest = 40;
-constexpr int kWideTable = 90;  // from here bytes are shown, and not only the part of them that was used
+constexpr std::size_t kMiddleTable = 64;  // from here the multiple of the least bytes is shown
+constexpr std::size_t kWideTable = 90;    // from here bytes too, and not only the part of them that was used
+constexpr std::size_t kSourceRoom = 16;  // the source text is shown when at least this much is left of a line
 
 std::string plural(std::uint64_t count, std::string_view what) {
   return format_text("{} {}{}", count, what, count == 1 ? "" : "s");
@@ -26,6 +29,16 @@ std::string compact(std::uint64_t value) {
   std::size_t unit = 0;
   for (scaled /= 1000; scaled >= 999.5; scaled /= 1000) ++unit;
   return format_text(scaled < 9.95 ? "{:.1f}{}" : "{:.0f}{}", scaled, kUnits[unit]);
+}
+
+// 512 bytes, 9.3 KiB, 64.0 MiB
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr std::string_view kUnits = "KMGTPE";
+  if (bytes < 1024) return plural(bytes, "byte");
+  double scaled = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; scaled >= 1023.95; scaled /= 1024) ++unit;
+  return format_text("{:.1f} {}iB", scaled, kUnits[unit]);
 }
 
 std::string spaced(std::string_view identifier) {
@@ -73,9 +86,9 @@ std::string at_place(const Place& place) {
 }
 
 void append_finding(std::string& out, const Finding& finding, std::size_t number, std::size_t width) {
-  const std::string head =
-      format_text("{}. {}{}, kernel {}, block {}, thread {}", number, spaced(name(finding.kind)),
-                  at_place(finding.place), readable_name(finding.kernel), text(finding.block), text(finding.thread));
+  const std::string head = format_text(
+      "{}. {}{}, kernel {}, block {}, thread {}", number, spaced(name(finding.kind)), at_place(finding.place),
+      readable_name(finding.kernel), text(finding.block), text(finding.thread));
   std::string wrapped;
   append_wrapped(wrapped, head, 3, width);
   out += wrapped.substr(std::min<std::size_t>(3, wrapped.size()));  // the number hangs into the margin
@@ -126,7 +139,8 @@ std::string count_or_nothing(std::uint64_t count) {
   return count == 0 ? std::string() : compact(count);
 }
 
-std::vector<Column> columns(bool wide) {
+std::vector<Column> columns(std::size_t width) {
+  const bool wide = width >= kWideTable;
   std::vector<Column> all;
   all.push_back({{"", "line"}, [](const LineReport& line) { return std::to_string(line.line); }});
   all.push_back(
@@ -151,6 +165,11 @@ std::vector<Column> columns(bool wide) {
                    return moved == 0 ? std::string()
                                      : format_text("{:.0f}%", 100 * ratio(line.global.useful_bytes, moved));
                  }});
+  if (width >= kMiddleTable) {
+    all.push_back({{"times", "least"}, [](const LineReport& line) {
+                     return fraction(line.global.sectors, line.global.least_sectors);
+                   }});
+  }
   if (wide) {
     all.push_back(
         {{"shared", "req"}, [](const LineReport& line) { return count_or_nothing(line.shared.requests); }});
@@ -167,15 +186,16 @@ std::vector<Column> columns(bool wide) {
 
 using Row = std::vector<std::string>;
 
-// Right-aligned; columns that say nothing are left out.
-void append_table(std::string& out, const std::vector<Row>& heads, const std::vector<Row>& rows) {
+// Right-aligned; columns that say nothing are left out. `notes` stand behind their rows, cut at `width`.
+void append_table(std::string& out, const std::vector<Row>& heads, const std::vector<Row>& rows,
+                  const std::vector<std::string>& notes = {}, std::size_t width = 0) {
   std::vector<std::size_t> widths(rows.front().size(), 0);
   for (std::size_t column = 0; column < widths.size(); ++column) {
     for (const Row& row : rows) widths[column] = std::max(widths[column], row[column].size());
     if (widths[column] == 0) continue;
     for (const Row& head : heads) widths[column] = std::max(widths[column], head[column].size());
   }
-  const auto append_row = [&](const Row& row) {
+  const auto append_row = [&](const Row& row, std::string_view note) {
     std::string line;
     for (std::size_t column = 0; column < widths.size(); ++column) {
       if (widths[column] == 0) continue;
@@ -183,32 +203,88 @@ void append_table(std::string& out, const std::vector<Row>& heads, const std::ve
       line.append(widths[column] - row[column].size(), ' ');
       line += row[column];
     }
+    if (line.size() + 2 + kSourceRoom <= width) {
+      line += "  ";
+      line += note.substr(0, width - line.size());
+    }
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + '\n';
   };
-  for (const Row& head : heads) append_row(head);
-  for (const Row& row : rows) append_row(row);
+  for (const Row& head : heads) append_row(head, {});
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    append_row(rows[i], i < notes.size() ? std::string_view(notes[i]) : std::string_view());
 }
 
-void append_lines(std::string& out, const std::vector<LineReport>& lines, bool wide) {
-  const std::vector<Column> shown = columns(wide);
+// The lines of a source file as it is now, without what they are indented by; none when it cannot be read.
+std::vector<std::string> source_lines(const std::string& file) {
+  constexpr std::size_t kMostLines = 100'000;
+  std::vector<std::string> lines;
+  std::ifstream text(file);
+  for (std::string line; lines.size() < kMostLines && std::getline(text, line);) {
+    for (char& c : line)
+      if (static_cast<unsigned char>(c) < ' ' || c == 127) c = ' ';
+    line.erase(0, std::min(line.find_first_not_of(' '), line.size()));
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+void append_lines(std::string& out, const std::vector<LineReport>& lines, std::size_t width) {
+  const std::vector<Column> shown = columns(width);
   std::vector<Row> heads(2);
   for (const Column& column : shown) {
     for (std::size_t i = 0; i < heads.size(); ++i) heads[i].emplace_back(column.head[i]);
   }
   for (std::size_t begin = 0; begin < lines.size();) {
     const std::string& file = lines[begin].file;
+    const std::vector<std::string> source = file.empty() ? std::vector<std::string>() : source_lines(file);
     std::vector<Row> rows;
+    std::vector<std::string> notes;
     std::size_t end = begin;
     for (; end < lines.size() && lines[end].file == file; ++end) {
       Row& row = rows.emplace_back();
       for (const Column& column : shown) row.push_back(column.cell(lines[end]));
+      const std::size_t number = lines[end].line;
+      notes.push_back(number >= 1 && number <= source.size() ? source[number - 1] : std::string());
     }
     out += file.empty() ? std::string("\nby line of the PTX\n")
                         : format_text("\nby line of {}\n", last_component(file));
-    append_table(out, heads, rows);
+    append_table(out, heads, rows, notes, width);
     begin = end;
   }
+}
+
+// "tile.cu:7 (60% of 4.0k)" for the line with the most of something; empty when there is none of it.
+template <class Amount>
+std::string hottest(const std::vector<LineReport>& lines, Amount amount) {
+  const LineReport* most = nullptr;
+  std::uint64_t total = 0;
+  for (const LineReport& line : lines) {
+    total += amount(line);
+    if (amount(line) > 0 && (most == nullptr || amount(line) > amount(*most))) most = &line;
+  }
+  if (most == nullptr) return {};
+  const std::string where = most->file.empty() ? format_text("line {} of the PTX", most->line)
+                                               : format_text("{}:{}", last_component(most->file), most->line);
+  return format_text("{} ({:.0f}% of {})", where, 100 * ratio(amount(*most), total), compact(total));
+}
+
+// Where to look first.
+void append_hot_spots(std::string& out, const std::vector<LineReport>& lines, std::size_t width) {
+  const auto append = [&](std::string_view what, const std::string& where) {
+    if (!where.empty()) append_wrapped(out, format_text("most {}: {}", what, where), 0, width);
+  };
+  if (lines.size() < 2) return;
+  out += '\n';
+  append("warp instructions",
+         hottest(lines, [](const LineReport& line) { return line.all.warp_instructions; }));
+  append("global sectors", hottest(lines, [](const LineReport& line) { return line.global.sectors; }));
+  append("bank conflicts", hottest(lines, [](const LineReport& line) {
+           return line.shared.wavefronts - std::min(line.shared.ideal_wavefronts, line.shared.wavefronts);
+         }));
+  append("atomic conflicts",
+         hottest(lines, [](const LineReport& line) { return line.all.atomic_conflicts; }));
+  append("divergent branches", hottest(lines, [](const LineReport& line) { return line.all.divergent; }));
 }
 
 void append_totals(std::string& out, const LaunchReport& report, std::size_t width) {
@@ -228,16 +304,20 @@ void append_totals(std::string& out, const LaunchReport& report, std::size_t wid
   const SiteCounters global = report.in("global");
   if (global.requests > 0) {
     const std::uint64_t moved = global.sectors * kSectorBytes;
-    append_wrapped(out,
-                   format_text("global memory: {}, {} ({:.2f} per request), {} of {} moved bytes used",
-                               plural(global.requests, "request"), plural(global.sectors, "sector"),
-                               ratio(global.sectors, global.requests), global.useful_bytes, moved),
-                   0, width);
+    std::string line =
+        format_text("global memory: {}, {} of 32 bytes ({:.2f} per request), {:.0f}% of them used",
+                    plural(global.requests, "request"), plural(global.sectors, "sector"),
+                    ratio(global.sectors, global.requests), 100 * ratio(global.useful_bytes, moved));
+    if (report.least_sectors > 0) {
+      line += format_text("; moved {}, least {} ({:.1f}x)", bytes_text(moved),
+                          bytes_text(report.least_sectors * kSectorBytes), report.moved_over_least());
+    }
+    append_wrapped(out, line, 0, width);
   }
   const SiteCounters shared = report.in("shared");
   if (shared.requests > 0) {
     append_wrapped(out,
-                   format_text("shared memory: {}, {} ({:.2f} per request), {} without bank conflicts",
+                   format_text("shared memory: {}, {} ({:.2f} per request); without bank conflicts {}",
                                plural(shared.requests, "request"), plural(shared.wavefronts, "wavefront"),
                                ratio(shared.wavefronts, shared.requests), shared.ideal_wavefronts),
                    0, width);
@@ -256,12 +336,15 @@ std::string LaunchReport::text(int width) const {
   const auto columns_wide = static_cast<std::size_t>(std::max(width, kNarrowest));
   const auto unsuppressed = static_cast<std::uint64_t>(std::count_if(
       findings.begin(), findings.end(), [](const Finding& found) { return !found.suppressed; }));
-  std::string head = format_text("kernel {}, grid {}, block {}", readable_name(kernel), sim::text(grid), sim::text(block));
+  std::string head =
+      format_text("kernel {}, grid {}, block {}", readable_name(kernel), sim::text(grid), sim::text(block));
   if (shared_bytes > 0) head += format_text(", {} of shared memory", plural(shared_bytes, "byte"));
   std::string out;
   append_wrapped(out, format_text("{}: {}", head, plural(unsuppressed, "finding")), 0, columns_wide);
   append_findings(out, *this, columns_wide);
-  append_lines(out, by_line(*this), width >= kWideTable);
+  const std::vector<LineReport> lines = by_line(*this);
+  append_lines(out, lines, columns_wide);
+  append_hot_spots(out, lines, columns_wide);
   append_totals(out, *this, columns_wide);
   return out;
 }

@@ -4,7 +4,9 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <thread>
+#include <tuple>
 
 #include "gpuforge/base/error.h"
 #include "gpuforge/sim/address.h"
@@ -52,6 +54,26 @@ bool suppressed(const Finding& finding, const std::vector<Suppression>& suppress
   });
 }
 
+// What had to be moved at least: per site, so that those of a source line add up to that line's, and in all.
+void fill_least(const Launch& launch, LaunchReport& report) {
+  const SectorMaps* const maps = launch.sectors.maps();
+  if (maps == nullptr) return;
+  using Line = std::tuple<std::string_view, std::uint32_t, bool>;
+  std::map<Line, std::vector<std::uint32_t>> lines;  // and whether it writes
+  std::vector<std::uint32_t> reading, writing;
+  for (std::uint32_t i = 0; i < report.sites.size(); ++i) {
+    const SiteReport& site = report.sites[i];
+    if (site.counters.sectors == 0) continue;
+    const bool writes = site.op_class != OpClass::load;
+    const std::uint32_t number = site.place.file.empty() ? site.place.ptx_line : site.place.line;
+    lines[{site.place.file, number, writes}].push_back(i);
+    (writes ? writing : reading).push_back(i);
+  }
+  for (const auto& [line, sites] : lines)
+    report.sites[sites.front()].counters.least_sectors = maps->count(sites);
+  report.least_sectors = maps->count(reading) + maps->count(writing);
+}
+
 void fill_sites(const Launch& launch, LaunchReport& report) {
   const Image& image = *launch.image;
   report.sites.reserve(image.sites.size());
@@ -94,6 +116,7 @@ Launch make_launch(const Program& program, const Image& image, std::string_view 
   state.memory = program.memory.get();
   state.allocations = program.memory->snapshot();
   state.counters.resize(image.sites.size());
+  if (options.counters) state.sectors = SectorNotes(image.sites.size());
   state.block_counts.resize(image.block_count);
   state.steps_left = options.step_limit;
   state.cancel = options.cancel;
@@ -200,8 +223,10 @@ LaunchReport launch(const Program& program, std::string_view entry, const Geomet
   report.shared_bytes = state.shared_bytes;
   report.host_threads = state.host_threads;
   report.findings = state.findings.take();
-  for (Finding& finding : report.findings) finding.suppressed = suppressed(finding, options.suppressions, program.name);
+  for (Finding& finding : report.findings)
+    finding.suppressed = suppressed(finding, options.suppressions, program.name);
   fill_sites(state, report);
+  fill_least(state, report);
   return report;
 }
 

@@ -65,6 +65,7 @@ MemoryMachine::MemoryMachine()
       shared_bits_(written_words(kSharedBytes)),
       local_bits_(written_words(kThreads * kLocalStride)) {
   launch.counters.resize(1);
+  launch.sectors = SectorNotes(1);
   launch.shared_bytes = kSharedBytes;
   launch.threads_per_block = kThreads;
   launch.params.resize(64);

@@ -231,8 +231,10 @@ Mask lanes_inside(const Part& part, const Allocation& allocation) {
 }
 
 void count_global(const Part& part, const Allocation& allocation, bool first_part) {
-  SiteCounters& site = part.warp.block->launch->counters[part.op->site];
+  Launch& launch = *part.warp.block->launch;
+  SiteCounters& site = launch.counters[part.op->site];
   const std::uint32_t bytes = part.request.bytes;
+  launch.sectors.lanes(part.op->site, allocation, part.address, kLanes);
   SectorCount count;
   if (allocation.bytes < 0xffff0000u) {
     alignas(64) Offsets offset;

@@ -96,6 +96,7 @@ inline bool reach_global_piece(Warp& warp, const Op* op, const Request& request,
     SiteCounters& site = launch.counters[op->site];
     count_access(site, warp.active, request.bytes, span);
     site.sectors += ((first + span - 1) >> 5) - (first >> 5) + 1;
+    launch.sectors.piece(op->site, *allocation, first, span);
   }
   if (launch.races != nullptr) tell_races(warp, op, request, pattern, first, allocation);
   return true;
