@@ -44,6 +44,7 @@ class Worker {
       : launch_(from), memory_(from.allocations, ThreadMemory::Writes::apart) {
     launch_.own = &memory_;
     launch_.findings = {};
+    launch_.sectors = from.sectors.for_another_thread();
     std::fill(launch_.counters.begin(), launch_.counters.end(), SiteCounters{});
     std::fill(launch_.block_counts.begin(), launch_.block_counts.end(), BlockCount{});
     if (launch_.checks.races) races_ = std::make_unique<RaceDetector>(launch_);
@@ -118,6 +119,7 @@ class Team {
     std::uint64_t used = 0;
     for (const auto& worker : workers_) {
       add(launch, worker->launch());
+      launch.sectors.add(worker->launch().sectors);
       used += launch.steps_left - worker->launch().steps_left;
       logs.push_back(std::move(worker->launch().findings));
     }

@@ -14,9 +14,14 @@ std::uint64_t* SectorMaps::make(std::uint32_t site, const Allocation& allocation
   map.bits.reset(static_cast<std::uint64_t*>(std::calloc(map.words, sizeof(std::uint64_t))));
   if (map.bits == nullptr) throw std::bad_alloc();
   std::uint64_t* const bits = map.bits.get();
-  const std::lock_guard lock(mutex_);
   maps_[{site, &allocation}].push_back(std::move(map));
   return bits;
+}
+
+void SectorMaps::take(SectorMaps& other) {
+  for (auto& [where, maps] : other.maps_)
+    for (Map& map : maps) maps_[where].push_back(std::move(map));
+  other.maps_.clear();
 }
 
 std::uint64_t SectorMaps::count(const std::vector<std::uint32_t>& sites) const {

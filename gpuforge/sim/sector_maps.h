@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -18,11 +17,11 @@ namespace gpuforge::sim {
 
 inline constexpr int kSectorShift = 5;
 
-// All maps of a launch, of which every host thread has its own.
 class SectorMaps {
  public:
-  // One bit per sector of the allocation, all zero, for the calling thread alone.
+  // One bit per sector of the allocation, all zero.
   std::uint64_t* make(std::uint32_t site, const Allocation& allocation);
+  void take(SectorMaps& other);
   // Distinct sectors that these sites touched together.
   std::uint64_t count(const std::vector<std::uint32_t>& sites) const;
 
@@ -34,11 +33,10 @@ class SectorMaps {
     std::size_t words = 0;
     std::unique_ptr<std::uint64_t[], Free> bits;  // of calloc: pages that are not touched cost nothing
   };
-  std::mutex mutex_;
-  std::map<std::pair<std::uint32_t, const Allocation*>, std::vector<Map>> maps_;
+  std::map<std::pair<std::uint32_t, const Allocation*>, std::vector<Map>> maps_;  // one of each host thread
 };
 
-// One host thread's side of it.
+// What the blocks of one host thread touched.
 class SectorNotes {
  public:
   SectorNotes() = default;
@@ -64,6 +62,11 @@ class SectorNotes {
   }
 
   const SectorMaps* maps() const { return maps_.get(); }
+  // Nothing noted yet, for another host thread; its notes are added when they count.
+  SectorNotes for_another_thread() const { return maps_ != nullptr ? SectorNotes(last_.size()) : SectorNotes(); }
+  void add(const SectorNotes& other) {
+    if (maps_ != nullptr) maps_->take(*other.maps_);
+  }
 
  private:
   struct Last {

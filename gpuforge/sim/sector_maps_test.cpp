@@ -29,9 +29,12 @@ TEST(SectorMaps, PiecesAndLanesAreCountedOnce) {
 TEST(SectorMaps, ThreadsAreAddedUp) {
   const Allocation allocation(0x1000, 4096, "x", true);
   SectorNotes one(1);
-  SectorNotes two = one;
   one.piece(0, allocation, 0x1000, 64);
+  SectorNotes two = one.for_another_thread(), no_use = one.for_another_thread();
   two.piece(0, allocation, 0x1020, 64);
+  no_use.piece(0, allocation, 0x1800, 64);
+  EXPECT_EQ(one.maps()->count({0}), 2u);
+  one.add(two);
   EXPECT_EQ(one.maps()->count({0}), 3u);
 }
 
