@@ -93,7 +93,7 @@ class RunOnSim(CliTest):
         source = self.file("answer.ptx", PTX.replace("sm_80", "sm_100a").replace("8.0", "8.6"))
         result = self.launch(source, "--arg", "y=out:i32[1]", block="1")
         self.assertEqual(result.stdout, "y = array([42], dtype=i32, device=sim:sm_100a)\n")
-        result = self.launch(source, "--arg", "y=out:i32[1]", block="1", device="sim:sm_86", code=3)
+        result = self.launch(source, "--arg", "y=out:i32[1]", block="1", device="sim:sm_86", code=2)
         self.assertIn("its .target is sm_100a, which this chip, sm_86, does not run; use the device sim:sm_100a", result.stderr)
 
     def test_findings_are_told_with_their_line_and_exit_code_1(self):
