@@ -5,12 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "gpuforge/sim/access.h"
 #include "gpuforge/sim/frame.h"
 #include "gpuforge/sim/launch.h"
 #include "gpuforge/sim/warp.h"
+#include "gpuforge/sim/written.h"
 
 namespace gpuforge::sim {
 
@@ -45,6 +49,8 @@ class Block {
   std::uint64_t* local_initialized = nullptr;
   std::uint32_t local_stride = 0;  // a multiple of 64
   bool uses_stack = false;         // local memory ends where Frame::stack says
+  // Of the bytes whose bit there is not set: those with some bits written (bit fields), and the other bits.
+  std::unordered_map<std::uint64_t, std::uint8_t> partly_written;  // by written_key (written.h)
   std::vector<Warp> warps;
   std::vector<std::uint32_t> order;  // in which warps take turns
   std::array<Barrier, 16> barriers;
@@ -54,6 +60,15 @@ class Block {
   std::uint32_t exited_threads = 0;
 };
 
+// A byte of shared or local memory has these bits that were never written.
+inline void clear_partly(Block& block, std::uint64_t* bits, std::uint64_t at, std::uint8_t unwritten) {
+  clear_written(bits, at);
+  if (unwritten == 0xff)
+    block.partly_written.erase(written_key(bits, at));
+  else
+    block.partly_written[written_key(bits, at)] = unwritten;
+}
+
 // A finding of one lane of `warp` at `op`, with kernel, place, block and thread filled in; nullptr when it
 // was only counted. `fatal` ends the launch: the caller returns nullptr from its handler after reporting.
 Finding* report(Warp& warp, const Op* op, FindingKind kind, int lane, bool fatal,
@@ -62,12 +77,28 @@ Finding* report(Warp& warp, const Op* op, FindingKind kind, int lane, bool fatal
 Place place_of(const Launch& launch, std::uint32_t site);
 Index3 thread_index(const Launch& launch, std::uint32_t thread);  // from the linear index in the block
 
-// A load gave these lanes bytes that were never written: its destination registers are marked, and
-// instructions that use them are followed from here on.
+// These lanes of what `op` gives were never written: its destination registers are marked, and instructions
+// that use them are followed from here on.
 void mark_uninitialized(Warp& warp, const Op* op, Mask lanes);
+// The same for one lane of a load whose bytes have the bits in `unwritten` that were never written. Only they
+// are marked. `beside`: others were written, in these bytes or in their word.
+void mark_unwritten(Warp& warp, const Op* op, int lane, std::span<const std::uint8_t> unwritten, bool beside);
 // Whether a source row of `op` (slot of op->operand) holds marked lanes. Stores ask it for their data.
 Mask uninitialized_lanes(const Warp& warp, const Op* op, int slot);
-// The same for the row of its address.
+// Which bits of the low `bytes` of a marked lane were never written, and how they came here. Of 128 bits all
+// or none.
+struct UnwrittenValue {
+  std::uint64_t bits = 0;
+  bool computed = false;
+  bool beside = false;
+};
+UnwrittenValue unwritten_value(const Warp& warp, const Op* op, int slot, int lane, std::uint32_t bytes);
+// The marks of `count` elements of an argument or result of a call that `op` stores or loads.
+void store_param_marks(Warp& warp, const Op* op, std::uint32_t count, std::uint32_t element_bytes);
+void load_param_marks(Warp& warp, const Op* op, std::uint32_t count, std::uint32_t element_bytes);
+// Whether the row of its address is marked.
 Mask uninitialized_address(const Warp& warp, const Op* op);
+// A finding: `use` depends on a value never written in these lanes.
+void report_use(Warp& warp, const Op* op, Mask lanes, std::string_view use);
 
 }  // namespace gpuforge::sim

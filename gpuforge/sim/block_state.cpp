@@ -72,6 +72,7 @@ void BlockState::start(std::uint64_t linear_index, std::uint64_t seed) {
   std::fill(shared_bits_.begin(), shared_bits_.end(), 0);
   std::memset(block_.local, 0, std::size_t{block_.local_stride} * launch.threads_per_block);
   std::fill(local_bits_.begin(), local_bits_.end(), 0);
+  block_.partly_written.clear();
   block_.barriers = {};
   block_.frames.clear();
   block_.exited_threads = 0;

@@ -11,6 +11,7 @@
 #include "gpuforge/ptx/tree.h"
 #include "gpuforge/sim/op.h"
 #include "gpuforge/sim/opcode.h"
+#include "gpuforge/sim/spread.h"
 
 namespace gpuforge::sim {
 
@@ -129,6 +130,7 @@ struct Site {
   ptx::SourceLine source;
   std::string_view text;  // of the PTX, without the semicolon
   OpClass op_class = OpClass::other;
+  SpreadRule spread;
   Space space = Space::generic;
   bool touches_memory = false;
   bool counted = false;     // can be reached at all

@@ -203,7 +203,6 @@ class CodeMaker {
     op.register_bytes = line.register_bytes;
     op.source_bytes = line.source_bytes;
     op.address_bytes = line.address_bytes;
-    op.selects = line.selects;
     op.space = line.space;
     op.sources = line.sources;
     op.destinations = line.destinations;

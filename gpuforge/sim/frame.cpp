@@ -4,6 +4,7 @@
 #include <new>
 
 #include "gpuforge/sim/block.h"
+#include "gpuforge/sim/marks.h"
 
 namespace gpuforge::sim {
 namespace {
@@ -74,6 +75,8 @@ Frame::Frame(const Code& its_code, std::uint32_t its_depth)
   for (const ConstantMask& mask : code->constant_masks)
     std::memcpy(rows.data() + mask.offset, &mask.value, 4);
 }
+
+Frame::~Frame() = default;
 
 std::uint64_t special_value(const Warp& warp, const Frame& frame, SpecialRegister which, int lane) {
   const Block& block = *warp.block;
@@ -179,6 +182,8 @@ void start_frame(Warp& warp, Frame& frame) {
   if (warp.block->uses_stack) frame.stack.fill(frame.local_base + frame.code->local_bytes);
   std::byte* const marks = frame.rows.data() + frame.code->row_marks;
   std::memset(marks, 0, frame.code->frame_bytes - frame.code->row_marks);
+  if (frame.mark_detail != nullptr) forget_details(frame);
+  frame.params_unwritten.clear();
   for (const Unwritten& one : frame.code->unwritten)
     std::memset(frame.rows.data() + one.offset, 0, one.bytes);
   if (!warp.block->launch->checks.initialized || frame.code->unwritten.empty()) return;

@@ -25,8 +25,11 @@ struct AlignedBytes {
   std::unique_ptr<std::byte, Free> data_;
 };
 
+struct MarkDetail;  // marks.h
+
 struct Frame {
   Frame(const Code& code, std::uint32_t depth);
+  ~Frame();
 
   const Code* code = nullptr;
   Frame* caller = nullptr;
@@ -40,6 +43,9 @@ struct Frame {
   bool started = false;  // by an earlier block: only what differs between blocks is filled in again
   AlignedBytes rows;
   std::vector<std::byte> params;  // code->param_bytes per lane
+  // Made when there is something to say: more about marked rows, and the bits of params never written.
+  std::unique_ptr<MarkDetail> mark_detail;
+  std::vector<std::uint8_t> params_unwritten;
 };
 
 // Where a .sync instruction runs when its lanes come from several places: a frame with room for its operands.
@@ -49,7 +55,7 @@ struct MeetingPlace {
   Frame frame;
 };
 
-// Marks of a row or predicate: lanes whose value was never written.
+// Marks of a row or predicate: lanes whose value was never written, or not all bits of it.
 inline Mask& marks_of(const Frame& frame, std::uint32_t offset) {
   const Code& code = *frame.code;
   const std::uint32_t at = offset < code.masks_begin ? code.row_marks + offset / 128 * 4

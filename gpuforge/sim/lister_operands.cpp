@@ -398,7 +398,6 @@ void Lister::plain(const ptx::Instruction& instruction, const FoundRow& found, L
   const ptx::Position& at = instruction.position;
   const Match match = make_match(instruction.modifiers);
   line.handlers = found.handlers;
-  line.selects = instruction.opcode == "selp" || instruction.opcode == "slct";
   std::size_t next = 0;
   bool first_data = true;
   bool first_source = true;
@@ -486,9 +485,15 @@ void Lister::plain(const ptx::Instruction& instruction, const FoundRow& found, L
   const bool has_data = std::any_of(found.syntax->operands.begin(), found.syntax->operands.end(),
                                     [](const OperandSyntax& one) { return one.type == OperandType::any; });
   if (address_text != nullptr && has_data) check_elements(instruction, line.count, line.register_bytes);
+  Site& site = builder_.image->sites[line.site];
+  site.spread = spread_rule(instruction.opcode, match);
+  if (line.count > 1 && site.spread.kind == Spread::copy) {
+    site.spread.kind = line.destinations == 1 ? Spread::pack : Spread::unpack;
+    site.spread.data = site.spread.kind == Spread::pack ? line.count : 1;
+    site.spread.result_bits = static_cast<std::uint8_t>(site.spread.bits / line.count);
+  }
   if (address_text != nullptr) {
     address(line, *address_text, instruction);
-    Site& site = builder_.image->sites[line.site];
     site.touches_memory = true;
     site.space = line.space;
     const bool shared_by_threads =

@@ -59,7 +59,6 @@ struct Line {
   std::uint8_t register_bytes = 4;
   std::uint8_t source_bytes = 4;
   std::uint8_t address_bytes = 8;
-  bool selects = false;
   bool blocks = false;  // may wait or end lanes: never run under a guard
   Space space = Space::generic;
   std::uint16_t sources = 0;

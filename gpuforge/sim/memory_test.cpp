@@ -87,7 +87,7 @@ TEST(Written, RangesAgainstBytes) {
       if (first > 0) {
         EXPECT_FALSE(all_written(bits, first - 1, count));
       }
-      clear_written(bits, first + count / 2, 1);
+      clear_written(bits, first + count / 2);
       EXPECT_FALSE(all_written(bits, first, count));
     }
 }

@@ -51,7 +51,6 @@ struct Op {
   bool has_guard = false;
   bool guard_negated = false;
   bool has_address_row = false;
-  bool selects = false;          // selp, slct: one of two sources reaches the destination
   Space space = Space::generic;  // of the address
   std::uint16_t sources = 0;     // which slots of `operand` are read, which written
   std::uint16_t destinations = 0;

@@ -6,6 +6,8 @@
 #include "gpuforge/sim/block.h"
 #include "gpuforge/sim/control.h"
 #include "gpuforge/sim/fragments.h"
+#include "gpuforge/sim/marks.h"
+#include "gpuforge/sim/written.h"
 
 namespace gpuforge::sim {
 namespace {
@@ -14,46 +16,58 @@ bool any_marks(const Warp& warp) {
   const Code& code = *warp.frame->code;
   const std::byte* const begin = warp.rows + code.row_marks;
   const std::byte* const end = warp.rows + code.frame_bytes;
-  return std::any_of(begin, end, [](std::byte one) { return one != std::byte{0}; });
+  const auto is_set = [](auto one) { return one != decltype(one){}; };
+  const std::vector<std::uint8_t>& params = warp.frame->params_unwritten;
+  return std::any_of(begin, end, is_set) || std::any_of(params.begin(), params.end(), is_set);
 }
+
+bool is_branch_table(const Op* op) {
+  return op->inner.full == table_handlers().full;
+}
+bool is_indirect_call(const Warp& warp, const Op* op) {
+  if (op->inner.full != call_handlers().full) return false;
+  const Call& call = warp.frame->code->calls[op->target];
+  return call.callee == Call::kIndirect && call.builtin == Builtin::none;
+}
+
+void check_steering(Warp& warp, const Op* op) {
+  if (!is_branch_table(op) && !is_indirect_call(warp, op)) return;
+  const Mask marked = marks_of(warp, op->operand[0]) & warp.active;
+  if (marked != 0)
+    report_use(warp, op, marked, is_branch_table(op) ? "a branch" : "which function is called");
+}
+
+void start_tracking(Warp& warp) {
+  if (warp.tracking) return;
+  warp.tracking = true;
+  // Inside a guarded op `active` is narrower than the fragment; the mode is set right when that ends.
+  warp.mode = Mode::tracked;
+}
+
+const Op* run_inner(Warp& warp, const Op* op, bool partial) {
+  if (op->run[0] == run_guarded) return (partial ? run_guarded_masked : run_guarded)(warp, op);
+  return (partial ? op->inner.masked : op->inner.full)(warp, op);
+}
+
+}  // namespace
 
 void report_use(Warp& warp, const Op* op, Mask lanes, std::string_view use) {
   if (Finding* finding = report(warp, op, FindingKind::uninitialized, std::countr_zero(lanes), false))
     finding->message = format_text("{} depends on a value that was never written", use);
 }
 
-// Lanes whose result depends on a marked source.
-Mask spread(const Warp& warp, const Op* op) {
-  Mask marked = 0;
-  if (op->selects) {  // destination, a, b, predicate (selp) or value (slct): the side not taken does not
-                      // matter
-    const std::uint32_t choice = op->operand[3];
-    Mask first = 0;
-    if (choice >= warp.frame->code->masks_begin) {
-      first = predicate(warp, choice);
-      return (marks_of(warp, op->operand[1]) & first) | (marks_of(warp, op->operand[2]) & ~first) |
-             marks_of(warp, choice);
-    }
-  }
-  const std::string_view text = warp.block->launch->image->sites[op->site].text;
-  const bool conjunction = text.starts_with("and.pred");
-  if (conjunction ||
-      text.starts_with("or.pred")) {  // a side that decides alone makes the other one not matter
-    const Mask a = op->operand[1], b = op->operand[2];
-    const Mask decides_a = (conjunction ? ~predicate(warp, a) : predicate(warp, a)) & ~marks_of(warp, a);
-    const Mask decides_b = (conjunction ? ~predicate(warp, b) : predicate(warp, b)) & ~marks_of(warp, b);
-    return (marks_of(warp, a) | marks_of(warp, b)) & ~decides_a & ~decides_b & warp.active;
-  }
-  for (int slot = 0; slot < static_cast<int>(op->operand.size()); ++slot)
-    if ((op->sources >> slot & 1) != 0 && op->operand[static_cast<std::size_t>(slot)] != kNoOperand)
-      marked |= marks_of(warp, op->operand[static_cast<std::size_t>(slot)]);
-  return marked & warp.active;
-}
-
-}  // namespace
-
 Mask uninitialized_lanes(const Warp& warp, const Op* op, int slot) {
   return marks_of(warp, op->operand[static_cast<std::size_t>(slot)]) & warp.active;
+}
+
+UnwrittenValue unwritten_value(const Warp& warp, const Op* op, int slot, int lane, std::uint32_t bytes) {
+  const std::uint32_t offset = op->operand[static_cast<std::size_t>(slot)];
+  const Origin origin = origin_of(*warp.frame, offset, lane);
+  UnwrittenValue value{0, origin.computed, origin.beside};
+  const unsigned bits = std::min(bytes, 8u) * 8;
+  value.bits =
+      bytes > 8 ? low_bits(64) : unwritten_bits(*warp.frame, offset, lane, op->register_bytes == 8, bits);
+  return value;
 }
 
 Mask uninitialized_address(const Warp& warp, const Op* op) {
@@ -62,13 +76,65 @@ Mask uninitialized_address(const Warp& warp, const Op* op) {
 
 void mark_uninitialized(Warp& warp, const Op* op, Mask lanes) {
   if (!warp.block->launch->checks.initialized) return;
-  for (int slot = 0; slot < static_cast<int>(op->operand.size()); ++slot)
-    if ((op->destinations >> slot & 1) != 0)
-      marks_of(warp, op->operand[static_cast<std::size_t>(slot)]) |= lanes;
-  if (warp.tracking) return;
-  warp.tracking = true;
-  // Inside a guarded op `active` is narrower than the fragment; the mode is set right when that ends.
-  warp.mode = Mode::tracked;
+  for (std::size_t slot = 0; slot < op->operand.size(); ++slot) {
+    if ((op->destinations >> slot & 1) == 0) continue;
+    marks_of(warp, op->operand[slot]) |= lanes;
+    forget_details(*warp.frame, op->operand[slot], lanes);
+  }
+  start_tracking(warp);
+}
+
+void mark_unwritten(Warp& warp, const Op* op, int lane, std::span<const std::uint8_t> unwritten,
+                    bool beside) {
+  if (!warp.block->launch->checks.initialized) return;
+  const std::size_t bytes = unwritten.size() / op->count;
+  const bool repeats_sign = warp.block->launch->image->sites[op->site].spread.is_signed;
+  for (std::size_t element = 0; element < op->count; ++element) {
+    const auto missing = unwritten.subspan(element * bytes, bytes);
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, missing.data(), std::min<std::size_t>(bytes, 8));
+    if (repeats_sign && bits >> (8 * bytes - 1) != 0) bits |= ~low_bits(8 * bytes);
+    // Of 128 bits only a mark is kept, so all of them must be missing.
+    const bool marked = bytes > 8 ? std::count(missing.begin(), missing.end(), 0xff) == 16 : bits != 0;
+    if (!marked) continue;
+    marks_of(warp, op->operand[element]) |= Mask{1} << lane;
+    if (bytes <= 8)
+      set_detail(*warp.frame, op->operand[element], lane, op->register_bytes == 8, bits, {false, beside});
+  }
+  start_tracking(warp);
+}
+
+void store_param_marks(Warp& warp, const Op* op, std::uint32_t count, std::uint32_t element_bytes) {
+  Frame& frame = *warp.frame;
+  for (std::uint32_t element = 0; element < count; ++element) {
+    const std::uint32_t offset = op->operand[element];
+    if ((marks_of(warp, offset) & warp.active) == 0 && frame.params_unwritten.empty()) continue;
+    frame.params_unwritten.resize(frame.params.size());
+    for (Mask left = warp.active; left != 0; left &= left - 1) {
+      const int lane = std::countr_zero(left);
+      const std::uint64_t bits = unwritten_bits(frame, offset, lane, op->register_bytes == 8, 64);
+      const std::size_t at = static_cast<std::size_t>(lane) * frame.code->param_bytes +
+                             static_cast<std::size_t>(op->immediate) + std::size_t{element} * element_bytes;
+      for (std::size_t byte = 0; byte < element_bytes; byte += 8)
+        std::memcpy(frame.params_unwritten.data() + at + byte, &bits,
+                    std::min<std::size_t>(element_bytes, 8));
+    }
+  }
+}
+
+void load_param_marks(Warp& warp, const Op* op, std::uint32_t count, std::uint32_t element_bytes) {
+  const Frame& frame = *warp.frame;
+  if (frame.params_unwritten.empty()) return;
+  for (Mask left = warp.active; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    const std::size_t at =
+        static_cast<std::size_t>(lane) * frame.code->param_bytes + static_cast<std::size_t>(op->immediate);
+    const auto unwritten = std::span(frame.params_unwritten).subspan(at, std::size_t{count} * element_bytes);
+    const auto whole = std::count(unwritten.begin(), unwritten.end(), 0xff);
+    const auto none = std::count(unwritten.begin(), unwritten.end(), 0);
+    const bool padded = none != 0 && static_cast<std::size_t>(whole + none) == unwritten.size();
+    if (static_cast<std::size_t>(none) != unwritten.size()) mark_unwritten(warp, op, lane, unwritten, padded);
+  }
 }
 
 const Op* run_tracked(Warp& warp, const Op* op) {
@@ -88,17 +154,27 @@ const Op* run_tracked(Warp& warp, const Op* op) {
     if (marked != 0) report_use(warp, op, marked, branches ? "a branch" : "whether this instruction runs");
     lanes &= predicate(warp, op->guard) ^ (op->guard_negated ? kAllLanes : 0u);
   }
-  const OpClass op_class = warp.block->launch->image->sites[op->site].op_class;
-  const bool from_memory = op_class == OpClass::load || op_class == OpClass::atomic;
-  const Mask marked = from_memory ? 0 : spread(warp, op);
-  const bool by_handler = op_class == OpClass::warp;  // when the lanes it waits for are there
-  for (int slot = 0; slot < static_cast<int>(op->operand.size()); ++slot)
-    if (!by_handler && (op->destinations >> slot & 1) != 0) {
-      Mask& marks = marks_of(warp, op->operand[static_cast<std::size_t>(slot)]);
-      marks = (marks & ~lanes) | (marked & lanes);
-    }
-  if (op->run[0] == run_guarded) return (partial ? run_guarded_masked : run_guarded)(warp, op);
-  return (partial ? op->inner.masked : op->inner.full)(warp, op);
+  const Site& site = warp.block->launch->image->sites[op->site];
+  // The decoder's own ops stand at the site of the instruction they prepare.
+  const bool is_own = op->inner.full == negate_handlers().full;
+  if (!is_own && (site.op_class == OpClass::load || site.op_class == OpClass::atomic)) {
+    set_results(warp, op, lanes, 0);
+    return run_inner(warp, op, partial);
+  }
+  check_steering(warp, op);
+  if (!is_own && site.op_class == OpClass::warp && (op->destinations & 1) != 0) {
+    const bool votes = op->operand[1] != kNoOperand && op->operand[1] >= warp.frame->code->masks_begin;
+    const Mask value = votes ? predicate(warp, op->operand[1]) : 0;
+    const Mask marks = marked_sources(warp, op);
+    // A lane may wait in here for others, so that marks are known only when it ran.
+    const bool shuffles = site.spread.kind == Spread::shuffle;
+    if (shuffles) forget_details(*warp.frame, op->operand[0], kAllLanes);
+    const Op* const next = run_inner(warp, op, partial);
+    if (next == op + 1 && !shuffles) spread_vote(warp, op, site.spread, value, marks);
+    return next;
+  }
+  spread_marks(warp, op, is_own ? SpreadRule() : site.spread, lanes);
+  return run_inner(warp, op, partial);
 }
 
 }  // namespace gpuforge::sim

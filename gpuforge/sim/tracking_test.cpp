@@ -51,7 +51,7 @@ TEST(SimTracking, MemoryNeverWritten) {
   EXPECT_THAT(branched.findings[0].message, HasSubstr("a branch"));
   const LaunchReport addressed = run(
       load +
-          "and.b32 %r5, %r5, 0; cvt.u64.u32 %d5, %r5; add.u64 %d5, %d5, %d0; st.global.u32 [%d5], %r0; ret;",
+          "and.b32 %r5, %r5, 4; cvt.u64.u32 %d5, %r5; add.u64 %d5, %d5, %d0; st.global.u32 [%d5], %r0; ret;",
       false);
   EXPECT_EQ(addressed.count(FindingKind::uninitialized), 1u) << addressed.text();
 }
@@ -74,10 +74,12 @@ TEST(SimTracking, SharedAndLocalMemory) {
           "@%p1 st.shared.u32 [%r1], %r0; ld.shared.u32 %r5, [%r1]; st.global.u32 [%d0], %r5; ret;");
   ASSERT_EQ(shared.count(FindingKind::uninitialized), 1u);
   EXPECT_EQ(shared.findings[0].thread, (Index3{9, 0, 0}));
-  const LaunchReport local =
-      run(".local .align 8 .b8 l[16]; st.local.u32 [l], %r0; ld.local.u64 %d6, [l]; "
-          "cvt.u32.u64 %r5, %d6; st.global.u32 [%d0], %r5; ret;");
-  EXPECT_EQ(local.count(FindingKind::uninitialized), 1u);
+  const std::string local = ".local .align 8 .b8 l[16]; st.local.u32 [l], %r0; ld.local.u64 %d6, [l];";
+  EXPECT_TRUE(run(local + "cvt.u32.u64 %r5, %d6; st.global.u32 [%d0], %r5; ret;").clean());
+  EXPECT_FALSE(
+      run(local +
+          "shr.u64 %d6, %d6, 32; neg.s64 %d6, %d6; cvt.u32.u64 %r5, %d6; st.global.u32 [%d0], %r5; ret;")
+          .clean());
 }
 
 TEST(SimTracking, MarksTravelWithShuffles) {
@@ -88,6 +90,68 @@ TEST(SimTracking, MarksTravelWithShuffles) {
   ASSERT_EQ(report.count(FindingKind::uninitialized), 1u);
   EXPECT_EQ(report.findings[0].thread, (Index3{7, 0, 0}));
   EXPECT_TRUE(run(load + "shfl.sync.idx.b32 %r6, %r8, 4, 31, -1; st.global.u32 [%d0], %r6; ret;").clean());
+}
+
+// Stores of the second buffer's word, which was never written, after `body` worked on it in %r5.
+bool finds(const std::string& body) {
+  return !run(std::string(kSecond) + "ld.global.u32 %r5, [%d3];\n" + body + " st.global.u32 [%d0], %r5; ret;",
+              false)
+              .clean();
+}
+
+TEST(SimTracking, BitsThatDoNotMatter) {
+  for (const char* body :
+       {"and.b32 %r5, %r5, 0;", "or.b32 %r5, %r5, -1;", "xor.b32 %r5, %r5, %r5;", "sub.u32 %r5, %r5, %r5;",
+        "lop3.b32 %r5, %r5, %r0, %r0, 0xcc;", "shl.b32 %r5, %r5, 32;", "shr.u32 %r5, %r5, 40;",
+        "bfi.b32 %r5, %r0, %r5, 0, 16; bfi.b32 %r5, %r0, %r5, 16, 16;", "prmt.b32 %r5, %r5, %r0, 0x7654;",
+        "mov.b64 %d6, {%r0, %r5}; mov.b64 {%r5, %r7}, %d6;",
+        "cvt.u64.u32 %d6, %r5; shr.u64 %d6, %d6, 32; cvt.u32.u64 %r5, %d6;",
+        "mul.lo.u32 %r5, %r5, 256; and.b32 %r5, %r5, 0; add.u32 %r5, %r5, 1;",
+        "shl.b32 %r5, %r5, 16; add.u32 %r5, %r5, 7; and.b32 %r5, %r5, 0xffff;",
+        "setp.eq.u32 %p1, %r5, 1; setp.lt.and.u32 %p1, %r5, 7, !%p2; mov.u32 %r5, 3;"})
+    EXPECT_FALSE(finds(body)) << body;
+  for (const char* body :
+       {"and.b32 %r5, %r5, 1;", "xor.b32 %r5, %r5, %r0;", "mul.lo.u32 %r5, %r5, 0;",
+        "lop3.b32 %r5, %r5, %r0, %r0, 0x3c;", "shl.b32 %r5, %r5, 31;", "shr.s32 %r5, %r5, 40;",
+        "bfi.b32 %r5, %r0, %r5, 0, 31; add.u32 %r5, %r5, 1;",
+        "prmt.b32 %r5, %r5, %r0, 0x7653; neg.s32 %r5, %r5;",
+        "mov.b64 %d6, {%r0, %r5}; mov.b64 {%r7, %r5}, %d6;", "shl.b32 %r7, %r0, %r5; mov.u32 %r5, %r7;",
+        "shl.b32 %r5, %r5, 16; add.u32 %r5, %r5, 7; and.b32 %r5, %r5, 0x1ffff;"})
+    EXPECT_TRUE(finds(body)) << body;
+}
+
+TEST(SimTracking, ComparisonsDecidedWithoutIt) {
+  const std::string load = std::string(kSecond) + "ld.global.u32 %r5, [%d3];\n";
+  const std::string store = "@%p1 st.global.u32 [%d0], %r0; ret;";
+  const std::string known = "setp.lt.u32 %p2, %r0, 0;\n";  // false
+  EXPECT_TRUE(run(load + known + "setp.gt.and.u32 %p1, %r5, 3, %p2;" + store, false).clean());
+  EXPECT_TRUE(run(load + known + "setp.gt.or.u32 %p1, %r5, 3, !%p2;" + store, false).clean());
+  EXPECT_FALSE(run(load + known + "setp.gt.or.u32 %p1, %r5, 3, %p2;" + store, false).clean());
+  EXPECT_FALSE(run(load + known + "setp.gt.and.u32 %p1, %r5, 3, !%p2;" + store, false).clean());
+  // A bit that is there and differs.
+  EXPECT_TRUE(run(load + "or.b32 %r5, %r5, 4; setp.eq.u32 %p1, %r5, 1;" + store, false).clean());
+  EXPECT_FALSE(run(load + "or.b32 %r5, %r5, 4; setp.eq.u32 %p1, %r5, 7;" + store, false).clean());
+}
+
+TEST(SimTracking, ElementsOfAVector) {
+  const std::string load =
+      ".local .align 16 .b8 l[16]; st.local.u32 [l], %r0; st.local.u8 [l+8], %r0; ld.local.v4.u32 {%r4, %r5, "
+      "%r6, "
+      "%r7}, [l];\n";
+  EXPECT_TRUE(run(load + "st.global.u32 [%d0], %r4; ret;").clean());
+  EXPECT_FALSE(run(load + "add.u32 %r5, %r5, 1; st.global.u32 [%d0], %r5; ret;").clean());
+  EXPECT_TRUE(run(load + "and.b32 %r6, %r6, 0xff; st.global.u32 [%d0], %r6; ret;").clean());
+  EXPECT_FALSE(
+      run(load + "and.b32 %r6, %r6, 0x1ff; add.u32 %r6, %r6, 1; st.global.u32 [%d0], %r6; ret;").clean());
+}
+
+TEST(SimTracking, BallotsHaveABitForEachLane) {
+  const std::string vote = "setp.eq.u32 %p1, %r0, 3; @!%p1 mov.u32 %r8, 5; setp.gt.u32 %p2, %r8, 1;\n";
+  const std::string ballot = vote + "vote.sync.ballot.b32 %r5, %p2, -1;\n";
+  EXPECT_TRUE(run(ballot + "and.b32 %r5, %r5, -9; st.global.u32 [%d0], %r5; ret;").clean());
+  EXPECT_FALSE(run(ballot + "and.b32 %r5, %r5, 8; st.global.u32 [%d0], %r5; ret;").clean());
+  EXPECT_TRUE(run(vote + "vote.sync.any.pred %p3, %p2, -1; @%p3 st.global.u32 [%d0], %r0; ret;").clean());
+  EXPECT_FALSE(run(vote + "vote.sync.all.pred %p3, %p2, -1; @%p3 st.global.u32 [%d0], %r0; ret;").clean());
 }
 
 TEST(SimTracking, CanBeSwitchedOff) {

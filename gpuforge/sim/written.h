@@ -52,9 +52,13 @@ inline void set_written(std::uint64_t* bits, std::uint64_t first, std::uint64_t 
   }
 }
 
-inline void clear_written(std::uint64_t* bits, std::uint64_t first, std::uint64_t count) {
-  for (std::uint64_t at = first; at < first + count; ++at)
-    __atomic_fetch_and(bits + (at >> 6), ~(std::uint64_t{1} << (at & 63)), __ATOMIC_RELAXED);
+inline void clear_written(std::uint64_t* bits, std::uint64_t at) {
+  __atomic_fetch_and(bits + (at >> 6), ~(std::uint64_t{1} << (at & 63)), __ATOMIC_RELAXED);
+}
+
+// One number for each bit of all such bits.
+inline std::uint64_t written_key(const std::uint64_t* bits, std::uint64_t at) {
+  return reinterpret_cast<std::uint64_t>(bits) * 8 + at;
 }
 
 }  // namespace gpuforge::sim

@@ -33,8 +33,7 @@ const Op* run_atomic(Warp& warp, const Op* op, const AtomicForm& form, Strength 
   if (site != nullptr)
     site->atomic_conflicts +=
         static_cast<std::uint64_t>(std::popcount(warp.active)) - (site->useful_bytes - useful) / form.bytes;
-  if (warp.mode == Mode::tracked)
-    check_data(warp, op, form.values, form.bytes / form.elements, form.first_data);
+  if (warp.mode == Mode::tracked) check_operands(warp, op, form.values, form.bytes, form.first_data);
   form.apply(warp, op, target);
   return op + 1;
 }

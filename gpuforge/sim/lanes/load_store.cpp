@@ -34,6 +34,8 @@ const Op* load_any(Warp& warp, const Op* op, Strength strength) {
   if (warp.mode == Mode::tracked) check_address(warp, op, F::kBytes);
   const Request request{F::kBytes, Use::read, strength, nullptr, true};
   if (!reach_strong(warp, op, request, &target)) return nullptr;
+  if (warp.mode == Mode::tracked && op->space == Space::function_param)
+    load_param_marks(warp, op, F::kCount, sizeof(typename F::Element));
   load_target<F>(warp, op, target);
   return op + 1;
 }
@@ -63,11 +65,14 @@ const Op* store_any(Warp& warp, const Op* op, Strength strength) {
   Target target;
   Cells<F> space_for_cells;
   const std::byte* cells = rows_to_cells<F>(warp, op, space_for_cells);
-  const bool tracked = warp.mode == Mode::tracked && op->space != Space::function_param;
+  const bool tracked = warp.mode == Mode::tracked;
   if (tracked) check_address(warp, op, F::kBytes);
   const Request request{F::kBytes, Use::write, strength, cells, true};
   if (!reach_strong(warp, op, request, &target)) return nullptr;
-  if (tracked) check_data(warp, op, F::kCount, sizeof(typename F::Element));
+  if (tracked && op->space == Space::function_param)
+    store_param_marks(warp, op, F::kCount, sizeof(typename F::Element));
+  else if (tracked)
+    check_data(warp, op, F::kCount, sizeof(typename F::Element));
   store_target<F::kBytes>(warp, cells, target);
   return op + 1;
 }

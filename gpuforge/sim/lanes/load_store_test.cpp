@@ -468,6 +468,63 @@ TEST(LoadStore, MarkedValues) {
   address.launch.checks.initialized = false;
 }
 
+TEST(LoadStore, CopiesOfWhatWasNeverWritten) {
+  MemoryMachine machine;
+  machine.warp.mode = Mode::tracked;
+  machine.launch.computed = false;
+  machine.launch.marked_data[1] = 0x10;
+  const auto x = machine.allocate(4096, "x", false);
+  for (unsigned lane = 0; lane < kLanes; ++lane) machine.addresses()[lane] = x->begin + 8 * lane;
+  ASSERT_TRUE(machine.run(machine.op("st.global.v2.u32", 4)));  // a part of what lane 4 stores
+  EXPECT_EQ(machine.finding(), nullptr);
+  EXPECT_TRUE(all_written(x->initialized.get(), 0, 8 * 4 + 4));
+  EXPECT_FALSE(all_written(x->initialized.get(), 8 * 4 + 4, 1));
+  EXPECT_TRUE(all_written(x->initialized.get(), 8 * 5, 8 * 27));
+  machine.launch.marked_data[0] = 0x20;
+  machine.launch.unwritten_bits[0] = 0xffffff00;  // one byte of the word is there
+  machine.launch.beside = true;
+  ASSERT_TRUE(machine.run(machine.op("st.global.u32", 4)));
+  EXPECT_EQ(machine.finding(), nullptr);
+  EXPECT_TRUE(all_written(x->initialized.get(), 8 * 5, 1));
+  EXPECT_FALSE(all_written(x->initialized.get(), 8 * 5 + 1, 1));
+  machine.launch.beside = false;
+  machine.launch.unwritten_bits[0] = 0xfffffffe;  // a part of a byte: no padding
+  ASSERT_TRUE(machine.run(machine.op("st.global.u32", 4)));
+  ASSERT_NE(machine.finding(), nullptr);
+  EXPECT_EQ(machine.launch.last_lane_reported, 5);
+
+  MemoryMachine shared;
+  shared.warp.mode = Mode::tracked;
+  shared.launch.computed = false;
+  shared.launch.marked_data[0] = 0x3;
+  shared.launch.unwritten_bits[0] = 0xffffff0f;  // bits of a byte, and three bytes
+  for (unsigned lane = 0; lane < kLanes; ++lane) shared.addresses()[lane] = 4 * (lane / 2);
+  ASSERT_TRUE(shared.run(shared.op("st.shared.u32", 4), 0xfffffff9));  // lane 0 alone at its place
+  EXPECT_EQ(shared.finding(), nullptr);
+  ASSERT_TRUE(shared.run(shared.op("ld.shared.u32", 4)));
+  EXPECT_EQ(shared.launch.marked, 0x3u);
+  EXPECT_EQ(shared.launch.marked_beside, 0x3u);
+  EXPECT_EQ(shared.launch.marked_bytes[0], (std::vector<std::uint8_t>{0x0f, 0xff, 0xff, 0xff}));
+  shared.launch.marked = 0;
+  shared.launch.marked_data[0] = 0x1;  // the other lane at the same place wins
+  ASSERT_TRUE(shared.run(shared.op("st.shared.u32", 4)));
+  ASSERT_TRUE(shared.run(shared.op("ld.shared.u32", 4)));
+  EXPECT_EQ(shared.launch.marked, 0u);
+  shared.launch.computed = true;
+  ASSERT_TRUE(shared.run(shared.op("st.shared.u32", 4)));
+  EXPECT_NE(shared.finding(), nullptr);
+}
+
+// Bytes alone in a word that was not written otherwise, and bytes beside others.
+TEST(LoadStore, BesideWhatWasWritten) {
+  MemoryMachine machine;
+  machine.block.shared_initialized[0] = 0x1;
+  for (unsigned lane = 0; lane < kLanes; ++lane) machine.addresses()[lane] = lane;
+  ASSERT_TRUE(machine.run(machine.op("ld.shared.u8", 4)));
+  EXPECT_EQ(machine.launch.marked, ~1u);
+  EXPECT_EQ(machine.launch.marked_beside, 0xeu);
+}
+
 TEST(LoadStore, SwitchedOff) {
   MemoryMachine machine;
   machine.launch.checks = {false, false, false};

@@ -33,6 +33,18 @@ Finding* report(Warp& warp, const Op* op, FindingKind kind, int lane, bool fatal
 void mark_uninitialized(Warp& warp, const Op*, Mask lanes) {
   recorded(warp).marked |= lanes;
 }
+void mark_unwritten(Warp& warp, const Op*, int lane, std::span<const std::uint8_t> unwritten, bool beside) {
+  RecordedLaunch& launch = recorded(warp);
+  launch.marked |= Mask{1} << lane;
+  launch.marked_bytes[lane].assign(unwritten.begin(), unwritten.end());
+  if (beside) launch.marked_beside |= Mask{1} << lane;
+}
+UnwrittenValue unwritten_value(const Warp& warp, const Op*, int slot, int, std::uint32_t bytes) {
+  const RecordedLaunch& launch = recorded(warp);
+  return {launch.unwritten_bits[slot] & low_bits(bytes * 8), launch.computed, launch.beside};
+}
+void store_param_marks(Warp&, const Op*, std::uint32_t, std::uint32_t) {}
+void load_param_marks(Warp&, const Op*, std::uint32_t, std::uint32_t) {}
 Mask uninitialized_lanes(const Warp& warp, const Op*, int slot) {
   return recorded(warp).marked_data[slot];
 }

@@ -25,9 +25,14 @@ struct SeenAccess {
 
 // What handlers told.
 struct RecordedLaunch : Launch {
-  Mask marked = 0;           // by mark_uninitialized
+  Mask marked = 0;  // by mark_uninitialized and mark_unwritten
+  std::vector<std::uint8_t> marked_bytes[kLanes];
+  Mask marked_beside = 0;
   Mask marked_address = 0;   // to answer uninitialized_address
   Mask marked_data[9] = {};  // to answer uninitialized_lanes, by slot
+  std::uint64_t unwritten_bits[2] = {~std::uint64_t{0}, ~std::uint64_t{0}};  // to answer unwritten_value
+  bool computed = true;
+  bool beside = false;
   int last_lane_reported = -1;
   std::vector<std::byte> function_params;
   std::vector<SeenAccess> accesses;

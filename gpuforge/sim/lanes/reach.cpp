@@ -106,7 +106,7 @@ void note_lanes(Warp& warp, const Op* op, const Request& request, Mask lanes, Sp
     Mask unwritten = 0;
     for (Mask left = lanes; left != 0; left &= left - 1) {
       const int lane = first_lane(left);
-      if (!all_written(bits, first_bit(lane), request.bytes)) unwritten |= 1u << lane;
+      if (mark_lane(warp, op, request, lane, bits, first_bit(lane))) unwritten |= 1u << lane;
     }
     found_unwritten(warp, op, request, space, unwritten);
   }
@@ -256,14 +256,12 @@ void note_global_lanes(const Part& part, const Allocation& allocation) {
                     [&](int lane) { return part.address[lane] - begin; });
 }
 
-// Those of the lanes whose bytes nobody has written as far as this host thread knows.
+// What nobody has written, as far as this host thread knows, is followed when one thread runs all blocks.
 template <class Address>
-Mask never_written(const ThreadMemory& own, const ThreadMemory::Area& area, Mask lanes, std::uint32_t bytes,
-                   Address address) {
-  Mask result = 0;
+void expect_written(ThreadMemory& own, const ThreadMemory::Area& area, Mask lanes, std::uint32_t bytes,
+                    Address address) {
   for (Mask left = lanes; left != 0; left &= left - 1)
-    if (const int lane = first_lane(left); !own.initialized(area, address(lane), bytes)) result |= 1u << lane;
-  return result;
+    if (!own.initialized(area, address(first_lane(left)), bytes)) return own.give_up();
 }
 
 // Notes one that passed all checks.
@@ -275,11 +273,6 @@ std::uint64_t touch(ThreadMemory& own, ThreadMemory::Area& area, std::uint64_t a
     return own.reduce(area, address, bytes, *request.reduction);
   return own.touch(area, address, bytes, request.use);
 }
-void found_never_written(Warp& warp, const Op* op, const Request& request, Mask lanes) {
-  // The first of several reductions would be told alone, but another thread may have it.
-  if (lanes != 0 && request.reduction != nullptr) warp.block->launch->own->give_up();
-  found_unwritten(warp, op, request, Space::global, lanes);
-}
 
 void touch_lanes(const Part& part, Allocation& allocation, Target* target) {
   Launch& launch = *part.warp.block->launch;
@@ -290,9 +283,7 @@ void touch_lanes(const Part& part, Allocation& allocation, Target* target) {
     if (!own.apart())
       note_global_lanes(part, allocation);
     else if (part.request.use != Use::write)
-      found_never_written(
-          part.warp, part.op, part.request,
-          never_written(own, area, part.lanes, bytes, [&](int lane) { return part.address[lane]; }));
+      expect_written(own, area, part.lanes, bytes, [&](int lane) { return part.address[lane]; });
   }
   for (int lane = 0; lane < kLanes; ++lane)
     if (part.lanes == part.warp.active || ((part.lanes >> lane) & 1u) != 0)
@@ -476,7 +467,7 @@ void touch_piece(Warp& warp, const Op* op, const Request& request, Pattern patte
     if (!own.apart())
       note_written(warp, op, request, pattern, Space::global, allocation.initialized.get(), bit, span);
     else if (request.use != Use::write && !all_written(allocation.initialized.get(), bit, span))
-      found_never_written(warp, op, request, never_written(own, area, warp.active, request.bytes, address));
+      expect_written(own, area, warp.active, request.bytes, address);
   }
   if (ThreadMemory::in_one_chunk(first, span)) [[likely]] {
     target->first = touch(own, area, first, span, request);
@@ -492,9 +483,29 @@ void touch_piece(Warp& warp, const Op* op, const Request& request, Pattern patte
   fill_outside(target->host, warp.active);
 }
 
+bool mark_lane(Warp& warp, const Op* op, const Request& request, int lane, const std::uint64_t* bits,
+               std::uint64_t first) {
+  const std::uint64_t all = low_bits(request.bytes);
+  const std::uint64_t written = bits_at(bits, first) & all;
+  if (written == all) return false;
+  if (request.use == Use::read) {
+    const auto& partly = warp.block->partly_written;
+    std::uint8_t unwritten[32] = {};
+    bool beside = request.bytes >= 4 ? written != 0 : (bits_at(bits, first & ~std::uint64_t{3}) & 15) != 0;
+    for (std::uint32_t byte = 0; byte < request.bytes; ++byte) {
+      if ((written >> byte & 1) != 0) continue;
+      const auto found = partly.find(written_key(bits, first + byte));
+      unwritten[byte] = found != partly.end() ? found->second : std::uint8_t{0xff};
+      beside = beside || unwritten[byte] != 0xff;
+    }
+    mark_unwritten(warp, op, lane, std::span(unwritten).first(request.bytes), beside);
+  }
+  return true;
+}
+
 void found_unwritten(Warp& warp, const Op* op, const Request& request, Space space, Mask lanes) {
-  if (lanes == 0) return;
-  if (request.use == Use::atomic && request.finds_unwritten) {
+  if (lanes == 0 || request.use == Use::read) return;
+  if (request.finds_unwritten) {
     const int lane = first_lane(lanes);
     report_uninitialized_atomic(warp, op, space, lane, lane_place(warp, op, lane).offset, request.bytes);
   } else {
@@ -511,7 +522,7 @@ void unwritten_run(Warp& warp, const Op* op, const Request& request, Pattern pat
         pattern == Pattern::uniform
             ? 0
             : static_cast<std::uint64_t>(lane - first_lane(warp.active)) * request.bytes;
-    if (!all_written(bits, bit + skipped, request.bytes)) unwritten |= 1u << lane;
+    if (mark_lane(warp, op, request, lane, bits, bit + skipped)) unwritten |= 1u << lane;
   }
   found_unwritten(warp, op, request, space, unwritten);
 }

@@ -41,6 +41,10 @@ bool reach_shared_apart(Warp& warp, const Op* op, const Request& request, Target
 // The parts that the short ways below leave to others.
 void tell_races(Warp& warp, const Op* op, const Request& request, Pattern pattern, std::uint64_t first,
                 Allocation* allocation);  // shared memory without one
+// One lane's bytes are at `first` of `bits`: what of them was never written is marked. True when some were
+// not.
+bool mark_lane(Warp& warp, const Op* op, const Request& request, int lane, const std::uint64_t* bits,
+               std::uint64_t first);
 void found_unwritten(Warp& warp, const Op* op, const Request& request, Space space, Mask lanes);
 void unwritten_run(Warp& warp, const Op* op, const Request& request, Pattern pattern, Space space,
                    const std::uint64_t* bits, std::uint64_t bit);
