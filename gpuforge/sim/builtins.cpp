@@ -8,6 +8,7 @@
 
 #include "gpuforge/base/format.h"
 #include "gpuforge/sim/address.h"
+#include "gpuforge/sim/written.h"
 
 namespace gpuforge::sim {
 namespace {
@@ -35,6 +36,16 @@ bool read_bytes(Warp& warp, int lane, std::uint64_t address, void* to, std::size
   return true;
 }
 
+// Compilers pass the arguments of printf in local memory.
+bool never_written(const Warp& warp, int lane, std::uint64_t address, std::size_t bytes) {
+  const Block& block = *warp.block;
+  const Located at = locate(address);
+  if (!block.launch->checks.initialized || at.space != Space::local) return false;
+  if (at.offset > block.local_stride || bytes > block.local_stride - at.offset) return false;
+  const std::uint64_t thread = std::uint64_t{warp.index} * kLanes + static_cast<std::uint64_t>(lane);
+  return !all_written(block.local_initialized, thread * block.local_stride + at.offset, bytes);
+}
+
 std::string read_string(Warp& warp, int lane, std::uint64_t address) {
   std::string text;
   char one = 0;
@@ -59,15 +70,18 @@ class Arguments {
   T next() {
     at_ = (at_ + sizeof(T) - 1) / sizeof(T) * sizeof(T);
     T value{};
+    unwritten_ |= never_written(warp_, lane_, at_, sizeof(T));
     read_bytes(warp_, lane_, at_, &value, sizeof(T));
     at_ += sizeof(T);
     return value;
   }
+  bool unwritten() const { return unwritten_; }  // one of those taken so far
 
  private:
   Warp& warp_;
   const int lane_;
   std::uint64_t at_;
+  bool unwritten_ = false;
 };
 
 template <class T>
@@ -105,8 +119,7 @@ std::string convert(Warp& warp, int lane, const Conversion& conversion, Argument
   }
 }
 
-std::string format_printf(Warp& warp, int lane, const std::string& pattern, std::uint64_t argument_address) {
-  Arguments arguments(warp, lane, argument_address);
+std::string format_printf(Warp& warp, int lane, const std::string& pattern, Arguments& arguments) {
   std::string out;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     if (pattern[i] != '%') {
@@ -170,7 +183,9 @@ bool call_builtin(Warp& warp, const Op* op, const Call& call) {
   for (Mask left = warp.active; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
     const std::string pattern = read_string(warp, lane, argument(warp, call, 0, lane));
-    const std::string text = format_printf(warp, lane, pattern, argument(warp, call, 1, lane));
+    Arguments arguments(warp, lane, argument(warp, call, 1, lane));
+    const std::string text = format_printf(warp, lane, pattern, arguments);
+    if (arguments.unwritten()) report_use(warp, op, Mask{1} << lane, "what printf prints");
     if (launch.print) launch.print(text);
     if (!call.results.empty() && !call.results[0].in_row) {
       const int length = static_cast<int>(text.size());

@@ -7,7 +7,9 @@
 #include "gpuforge/sim/block.h"
 #include "gpuforge/sim/builtins.h"
 #include "gpuforge/sim/fragments.h"
+#include "gpuforge/sim/marks.h"
 #include "gpuforge/sim/schedule.h"
+#include "gpuforge/sim/written.h"
 
 namespace gpuforge::sim {
 namespace {
@@ -146,8 +148,12 @@ void copy_to_local(const Warp& warp, const Frame& frame) {
       const std::size_t at = thread * block.local_stride + frame.local_base + copy.to;
       std::memcpy(block.local + at,
                   frame.params.data() + std::size_t{lane} * frame.code->param_bytes + copy.from, copy.bytes);
-      for (std::size_t byte = at; byte < at + copy.bytes; ++byte)
-        block.local_initialized[byte / 64] |= std::uint64_t{1} << (byte % 64);
+      set_written(block.local_initialized, at, copy.bytes);
+      if (frame.params_unwritten.empty()) continue;
+      const std::uint8_t* const unwritten =
+          frame.params_unwritten.data() + std::size_t{lane} * frame.code->param_bytes + copy.from;
+      for (std::size_t byte = 0; byte < copy.bytes; ++byte)
+        if (unwritten[byte] != 0) clear_partly(block, block.local_initialized, at + byte, unwritten[byte]);
     }
 }
 
@@ -176,6 +182,7 @@ const Op* start_call(Warp& warp, const Op* op, const Call& call, const Code& cod
   frame->local_base = local_base;
   start_frame(warp, *frame);
   hand_over(caller, call.arguments, *frame, code.parameters, warp.active);
+  if (warp.tracking) hand_over_marks(caller, call.arguments, *frame, code.parameters, warp.active);
   make_active(warp, warp.active, frame.get());
   copy_to_local(warp, *frame);
   warp.block->frames.push_back(std::move(frame));
@@ -219,10 +226,8 @@ const Op* leave_function(Warp& warp, const Op*) {
   const Op* const next = frame->return_to;
   const Mask lanes = warp.active;
   hand_over(*frame, frame->code->results, *caller, frame->call->results, lanes);
+  if (warp.tracking) hand_over_marks(*frame, frame->code->results, *caller, frame->call->results, lanes);
   make_active(warp, lanes, caller);
-  // Marks do not travel through calls: what comes back counts as written.
-  for (const Passed& result : frame->call->results)
-    if (result.in_row) marks_of(warp, result.offset) &= ~lanes;
   leave_frame(warp, frame, lanes);
   return next;
 }

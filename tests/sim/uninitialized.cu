@@ -85,3 +85,95 @@ __global__ void through_ballot(u32* out, const u32* in, u32) {
   const u32 votes = __ballot_sync(0xffffffffu, flags[threadIdx.x] > 16);
   if (threadIdx.x == 0) out[0] = votes;  // BUG(through_ballot): uninitialized@global
 }
+
+// The last tile is not full, and all of it is added.
+template <bool kBug>
+__global__ void ragged_tile(u32* out, const u32* in, u32 n) {
+  __shared__ u32 tile[32];
+  u32 sum = 0;
+  for (u32 first = 0; first < n; first += 32) {
+    if (first + threadIdx.x < n)
+      tile[threadIdx.x] = in[first + threadIdx.x];
+    else if (!kBug)
+      tile[threadIdx.x] = 0;
+    __syncthreads();
+    for (u32 i = 0; i < 32; ++i) sum += tile[i];
+    __syncthreads();
+  }
+  out[threadIdx.x] = sum;  // BUG(ragged_tile): uninitialized@global
+}
+
+// One element of an array is left out.
+template <bool kBug>
+__global__ void skipped_element(u32* out, const u32* in, u32 n) {
+  u32 words[8];
+  for (u32 i = kBug ? 1 : 0; i < 8; ++i) words[i * n % 8] = in[threadIdx.x] + i;
+  u32 sum = 0;
+  for (u32 i = 0; i < 8; ++i) sum += words[(i + n) % 8];
+  out[threadIdx.x] = sum;  // BUG(skipped_element): uninitialized@global
+}
+
+// The output is added to before anything was written there.
+template <bool kBug>
+__global__ void adds_to_output(u32* out, const u32* in, u32) {
+  if (!kBug) out[threadIdx.x] = 0;
+  out[threadIdx.x] += in[threadIdx.x];  // BUG(adds_to_output): uninitialized@global
+}
+
+template <bool kBug>
+__global__ void atomic_on_global(u32* out, const u32* in, u32) {
+  if (!kBug && threadIdx.x == 0) out[0] = 0;
+  __syncthreads();
+  atomicAdd(out, in[threadIdx.x]);  // BUG(atomic_on_global): uninitialized@global
+}
+
+// Through arguments and results of functions.
+__device__ __noinline__ u32 twice(u32 word) {
+  return word * 2;
+}
+__device__ __noinline__ u32 element_of(const u32* in, u32 at, u32 n, bool all) {
+  u32 words[4];
+  for (u32 i = all ? 0 : 1; i < 4; ++i) words[i * n % 4] = in[i];
+  return words[at];
+}
+template <bool kBug>
+__global__ void through_functions(u32* out, const u32* in, u32 n) {
+  // BUG(through_functions): uninitialized@global
+  out[threadIdx.x] = twice(element_of(in, threadIdx.x % 4, n, !kBug));
+}
+
+template <bool kBug>
+__global__ void through_printf(u32* out, const u32* in, u32 n) {
+  const u32 word = element_of(in, threadIdx.x % 4, n, !kBug);
+  printf("%u %u\n", threadIdx.x, word);  // BUG(through_printf): uninitialized
+  out[threadIdx.x] = 1;
+}
+
+// Bytes are copied one by one, and half of them are there.
+template <bool kBug>
+__global__ void bytes_to_global(u32* out, const u32* in, u32) {
+  __shared__ unsigned char bytes[32];
+  if (!kBug || threadIdx.x < 16) bytes[threadIdx.x] = static_cast<unsigned char>(in[threadIdx.x]);
+  __syncthreads();
+  // BUG(bytes_to_global): uninitialized@global
+  reinterpret_cast<unsigned char*>(out)[threadIdx.x] = bytes[threadIdx.x];
+}
+
+// One field of a word is set, and another decides.
+struct Fields {
+  u32 kind : 3;
+  u32 level : 7;
+  u32 rest : 22;
+};
+template <bool kBug>
+__global__ void field_to_branch(u32* out, const u32* in, u32) {
+  __shared__ Fields fields[32];
+  fields[threadIdx.x].kind = in[threadIdx.x] % 8;
+  __syncthreads();
+  if (!kBug || threadIdx.x != 9) fields[threadIdx.x].level = 1;
+  __syncthreads();
+  u32 result = fields[threadIdx.x].kind;
+  if (fields[threadIdx.x].level == 1)  // BUG(field_to_branch): uninitialized
+    result = atomicAdd(out + 32, 1u) & 0;
+  out[threadIdx.x] = result;
+}

@@ -72,5 +72,49 @@ TEST(SimBugs, UnwrittenFlagIsVotedOn) {
   check({.setup = of("through_ballot", 32, 1, 32), .expected = {0xffff0000u}});
 }
 
+TEST(SimBugs, LastTileIsNotFull) {
+  check({.setup = of("ragged_tile", 32, 32, 20, 20), .expected = filled(32, 210), .each = by_thread(0)});
+}
+
+TEST(SimBugs, ElementThatIsLeftOut) {
+  Words expected(32);
+  for (std::uint32_t i = 0; i < 32; ++i) expected[i] = 8 * (i + 1) + 28;
+  check({.setup = of("skipped_element", 32, 32, 32, 3), .expected = expected, .each = by_thread(0)});
+}
+
+TEST(SimBugs, OutputIsAddedTo) {
+  Case one = of("adds_to_output", 32, 32, 32);
+  one.out_initialized = false;
+  check({.setup = one, .expected = numbered(32), .each = by_thread(0)});
+}
+
+TEST(SimBugs, AtomicOnUnwrittenGlobalWord) {
+  Case one = of("atomic_on_global", 32, 1, 32);
+  one.out_initialized = false;
+  check({.setup = one, .expected = {32 * 33 / 2}, .each = by_thread(0)});
+}
+
+TEST(SimBugs, UnwrittenWordThroughFunctions) {
+  Words expected(32);
+  for (std::uint32_t i = 0; i < 32; ++i) expected[i] = 2 * (i * 3 % 4 + 1);
+  check({.setup = of("through_functions", 32, 32, 4, 3), .expected = expected, .each = by_thread(0)});
+}
+
+TEST(SimBugs, UnwrittenWordIsPrinted) {
+  check({.setup = of("through_printf", 32, 32, 4, 3), .expected = filled(32, 1), .each = by_thread(0)});
+}
+
+TEST(SimBugs, UnwrittenBytesAreStored) {
+  Words expected(8);
+  for (std::uint32_t i = 0; i < 32; ++i) expected[i / 4] |= (i + 1) << (8 * (i % 4));
+  check({.setup = of("bytes_to_global", 32, 8, 32), .expected = expected, .each = by_thread(16)});
+}
+
+TEST(SimBugs, UnwrittenFieldDecides) {
+  Words expected(33);
+  expected[32] = 32;
+  check({.setup = of("field_to_branch", 32, 33, 32), .expected = expected, .each = by_thread(9)});
+}
+
 }  // namespace
 }  // namespace gpuforge::sim_bugs
