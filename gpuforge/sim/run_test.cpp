@@ -106,7 +106,8 @@ TEST(SimRun, ACooperativeGridHasABarrierWord) {
   const LaunchReport plain = launch(test.program(), "k", {{4, 1, 1}, {1, 1, 1}}, {&argument, 1});
   EXPECT_TRUE(plain.clean()) << plain.text();
   EXPECT_THAT(out, Each(1u));
-  const LaunchReport together = launch(test.program(), "k", {{4, 1, 1}, {1, 1, 1}, 0, true}, {&argument, 1});
+  const LaunchReport together =
+      launch(test.program(), "k", {.grid = {4, 1, 1}, .cooperative = true}, {&argument, 1});
   EXPECT_TRUE(together.clean()) << together.text();
   EXPECT_THAT(out, Each(5u));
 }

@@ -118,7 +118,7 @@ std::vector<Hostile> hostiles() {
       {"arguments", "more operands", text(".func f(.param .b32 x) { ret; }"),
        [] { return "call f, (" + times(300000, "%r0,") + "%r0); ret;"; }},
       {"labels", "", none(), [] { return numbered(1000000, "L#:\n") + "ret;"; }},
-      {"branches", "", none(), [] { return numbered(50000, "L#: @%p0 bra L#;\n") + "ret;"; }},
+      {"branches", "step limit", none(), [] { return numbered(50000, "L#: @%p0 bra L#;\n") + "ret;"; }},
       {"branches_to_the_end", "step limit", none(),
        [] { return numbered(50000, "@%p0 bra END;\nadd.u32 %r1, %r0, #;\n") + "END: ret;"; }},
       {"branch_targets", "", none(),
@@ -194,8 +194,8 @@ TEST(HostileDirectives, ThreadLimitsBeyondAnyNumberDoNotWrapAround) {
                                          ".entry k() .maxntid 65536, 65536, 65536 { ret; }\n"
                                          ".entry l() .maxntid 99999999999 { ret; }\n",
                                          "limits.ptx");
-  for (const sim::EntryFacts& entry : sim::entries(*program))
-    EXPECT_EQ(entry.max_threads_per_block, 2147483647) << entry.name;
+  for (const std::string& name : sim::entries(*program))
+    EXPECT_EQ(sim::entry_facts(*program, name).max_threads_per_block, 1 << 30) << name;
 }
 
 }  // namespace

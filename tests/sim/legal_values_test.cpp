@@ -31,12 +31,13 @@ TEST(SimLegalValues, StructuresOfMixedSizes) {
 TEST(SimLegalValues, StructuresToGlobalMemory) {
   Case one = of("structures_to_global", 32);
   one.out_initialized = false;
-  const std::string text = text_of(one.file);
-  const auto compiled = compile(one.file, text, {});
-  for (const std::uint64_t seed : kSeeds) {
-    const Ran ran = run(one, *compiled, one.kernel, seed);
-    EXPECT_TRUE(ran.report.findings.empty()) << ran.report.findings_text(200);
-    for (std::uint32_t i = 0; i < 8; ++i) EXPECT_EQ(ran.out[24 + i], 1 + (8 - i) + 2);
+  for (const jit::CompilerChoice front_end : front_ends()) {
+    const auto compiled = compile(one.file, text_of(one.file), {}, front_end);
+    for (const std::uint64_t seed : kSeeds) {
+      const Ran ran = run(one, *compiled, one.kernel, seed);
+      EXPECT_TRUE(ran.report.findings.empty()) << ran.report.findings_text(200);
+      for (std::uint32_t i = 0; i < 8; ++i) EXPECT_EQ(ran.out[24 + i], 1 + (8 - i) + 2);
+    }
   }
 }
 
@@ -66,10 +67,12 @@ TEST(SimLegalValues, StagedBeyondTheData) {
 
 TEST(SimLegalValues, ThreeOfFour) {
   const Case one = of("three_of_four", 16);
-  const auto compiled = compile(one.file, text_of(one.file), {});
-  const Ran ran = run(one, *compiled, one.kernel, 0);
-  EXPECT_TRUE(ran.report.findings.empty()) << ran.report.findings_text(200);
-  for (std::uint32_t i = 0; i < 4; ++i) EXPECT_EQ(ran.out[4 * i], i + 1);
+  for (const jit::CompilerChoice front_end : front_ends()) {
+    const auto compiled = compile(one.file, text_of(one.file), {}, front_end);
+    const Ran ran = run(one, *compiled, one.kernel, 0);
+    EXPECT_TRUE(ran.report.findings.empty()) << ran.report.findings_text(200);
+    for (std::uint32_t i = 0; i < 4; ++i) EXPECT_EQ(ran.out[4 * i], i + 1);
+  }
 }
 
 TEST(SimLegalValues, ResultsInParts) {

@@ -65,11 +65,11 @@ TEST(SimBugs, WarpSumWithVolatileOnly) {
 
 // Before Volta the lanes of a warp ran in step: what was written for those chips is right on them.
 TEST(SimBugs, WarpSumWithVolatileOnlyBeforeVolta) {
-  const std::string kernel = "warp_sum<true>", target = ".target sm_90a";
-  jit::Compiled compiled = *compile("orders.cu", text_of("orders.cu"), {kernel});
+  const std::string kernel = "warp_sum<true>", target = ".target sm_90\n";
+  jit::Compiled compiled = *compile("orders.cu", text_of("orders.cu"), {kernel}, jit::CompilerChoice::nvrtc);
   const std::size_t at = compiled.ptx.find(target);
   ASSERT_NE(at, std::string::npos);
-  compiled.ptx.replace(at, target.size(), ".target sm_60");
+  compiled.ptx.replace(at, target.size(), ".target sm_60\n");
   const Case one{.file = "orders.cu",
                  .kernel = "warp_sum",
                  .geometry = {.grid = {1, 1, 1}, .block = {64, 1, 1}},
