@@ -267,7 +267,7 @@ Real value_of(const FloatFormat& format, std::uint64_t bits, bool ftz) {
   const Real sign = (bits & sign_of(format)) != 0 ? -1 : 1;
   const std::uint64_t magnitude = (bits & (sign_of(format) - 1)) >> format.unread_bits << format.unread_bits;
   const std::uint64_t infinity = infinity_of(format);
-  if ((bits & (sign_of(format) - 1)) > infinity) return std::nanl("");
+  if (magnitude > infinity) return std::nanl("");
   if (magnitude == infinity) return sign * HUGE_VALL;
   const std::uint64_t one = std::uint64_t{1} << stored_bits(format);
   if (magnitude < one)

@@ -1,4 +1,4 @@
-// ptx_fuzz_test [--seeds N] [--first N]: the tests, over so many random kernels.
+// ptx_fuzz_test [--seeds N] [--first N] [--failures N]: the tests, over so many random kernels.
 // ptx_fuzz_test --print [--seeds N] [--first N]: the kernels themselves, as one module.
 // ptx_fuzz_test --record FILE: what the .approx instructions give on this machine's GPU.
 #include <gtest/gtest.h>
@@ -39,11 +39,13 @@ Arguments read_arguments(int argc, char** argv) {
       arguments.print = true;
       continue;
     }
-    GPUFORGE_CHECK(i + 1 < argc && (option == "--seeds" || option == "--first" || option == "--record"),
+    GPUFORGE_CHECK(i + 1 < argc && (option == "--seeds" || option == "--first" || option == "--failures" ||
+                                    option == "--record"),
                    "unknown argument, or one without its value: {}", option);
     const std::string_view value = argv[++i];
     if (option == "--seeds") arguments.seeds.count = number(option, value);
     if (option == "--first") arguments.seeds.first = number(option, value);
+    if (option == "--failures") arguments.seeds.most_failures = number(option, value);
     if (option == "--record") arguments.record = value;
   }
   return arguments;

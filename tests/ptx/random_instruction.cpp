@@ -48,6 +48,13 @@ constexpr std::array kExclusions = {
     Exclusion{"cvt.rn.satfinite[.relu].e2m1x2", kNewer},
     Exclusion{"cvt.rn[.relu].f16x2.e2m1x2", kNewer},
     Exclusion{"redux.sync(.min|.max)[.abs][.NaN].f32", kNewer},
+    Exclusion{"cvt(.rz|.rp)[.satfinite].ue8m0x2", kNewer},
+    Exclusion{"cvt.rn.bf16x2.ue8m0x2", kNewer},
+    Exclusion{"min.f64", "which of two NaNs it gives is open, and differs from kernel to kernel"},
+    Exclusion{"max.f64", "which of two NaNs it gives is open, and differs from kernel to kernel"},
+    Exclusion{"alloca", kAddress},
+    Exclusion{"stacksave", kAddress},
+    Exclusion{"stackrestore", kAddress},
     Exclusion{"shfl(", "before sm_70 only"},
     Exclusion{"vote(", "before sm_70 only"},
     Exclusion{"vote.ballot", "before sm_70 only"},
@@ -97,6 +104,8 @@ bool h200_takes_cvt(const Match& match) {
   const Type to = match.other_type, from = match.type;
   const bool sat = match.has("sat");
   if (to == Type::tf32 && match.has("satfinite") && !match.has("rna")) return false;
+  // The flushing is lost with .sat and with .rp.
+  if (match.has("ftz") && to == Type::f16 && from == Type::f32) return false;
   if (sat && is_integer(to) && is_integer(from) && holds(to, from)) return false;
   if (is_bfloat(to) || is_bfloat(from)) return !sat && sim::bits(to) != 8 && sim::bits(from) != 8;
   return true;
@@ -136,6 +145,9 @@ bool h200_takes(const Form& form) {
   if (one_of(name, {"ld", "ldu", "st"})) return h200_takes_access(form, match);
   if (one_of(name, {"atom", "red"})) {
     if (match.has("add") && match.type == Type::s64) return false;
+    // A loop in shared memory, after which an H200's warp was seen apart at a barrier.
+    if (one_of_types(match.type, {Type::f16, Type::bf16, Type::f16x2, Type::bf16x2}) && !match.has("global"))
+      return false;
     if (match.has("L2::cache_hint") && match.has("cas")) return false;
     return h200_takes_access(form, match);
   }
@@ -143,6 +155,8 @@ bool h200_takes(const Form& form) {
   if (match.has("sat") && (match.type == Type::u16x2 || match.type == Type::s16x2)) return false;
   if (name == "set" && match.has("ftz") && (is_bfloat(match.type) || is_bfloat(match.other_type)))
     return false;
+  // The driver of CUDA 13.0 makes 1 of 1.0 in some kernels that read the result as bits.
+  if (name == "set" && !is_integer(match.other_type)) return false;
   if (name == "mov" && form.row->syntax.operands.size() == 2 && match.type == Type::b16)
     return form.row->syntax.operands[0].kind == OperandKind::destination &&
            form.row->syntax.operands[1].kind == OperandKind::source;
@@ -231,7 +245,13 @@ class Writer {
     }
     if (name_ == "isspacep") return random_.of(std::span<const std::string_view>(kGeneric)).data();
     if (name_ == "fns" && number == 1) return format_text("{}", random_.below(32));
+    if (name_ == "fns" && number == 2)  // an H200 gives 0 for -2^31, and the manual says nothing of it
+      return format_text("{}", static_cast<int>(random_.below(81)) - 40);
     const Type type = type_of(operand);
+    // A driver cuts off large immediate distances of 16-bit shifts.
+    if ((name_ == "shl" || name_ == "shr") && number == 1 && random_.chance(20))
+      return format_text("{}", random_.below(256));
+    if ((name_ == "shl" || name_ == "shr") && number == 1) return register_of(random_, width(operand));
     if ((name_ == "bfe" || name_ == "bfi") && operand.type == OperandType::u32 && random_.chance(20))
       return format_text("{}", random_.below(256));
     if (random_.chance(20) && operand.type != OperandType::any && has_immediates(type) && !only_registers())
@@ -244,9 +264,11 @@ class Writer {
   }
   bool may_negate() const { return one_of(name_, {"setp", "set", "vote", "bar", "barrier"}); }
 
+  // testp: of a constant the driver makes code without its guard.
   bool only_registers() const {
-    return name_ == "mov" || name_ == "bfe" || name_ == "bfi" || match_.type == Type::u16x2 ||
-           match_.type == Type::s16x2 || (name_ == "cvt" && match_.other_type == Type::f16x2);
+    return name_ == "testp" || name_ == "mov" || name_ == "bfe" || name_ == "bfi" ||
+           match_.type == Type::u16x2 || match_.type == Type::s16x2 ||
+           (name_ == "cvt" && match_.other_type == Type::f16x2);
   }
 
   std::string two_predicates() {
@@ -336,7 +358,9 @@ class Writer {
   int any_width(const OperandSyntax& operand) {
     const bool converts_to = name_ == "cvt" && operand.kind == OperandKind::destination;
     const int least = std::max(16, sim::bits(converts_to ? match_.other_type : match_.type));
-    if (least == 128 || (name_ == "cvt" && (is_bfloat(match_.type) || is_bfloat(match_.other_type))))
+    if (least == 128 ||
+        name_ == "st" ||  // what a driver stores of a wider register is not its low part always
+        (name_ == "cvt" && (is_bfloat(match_.type) || is_bfloat(match_.other_type))))
       return least;
     int bits = least;
     while (bits < 64 && random_.chance(25)) bits *= 2;

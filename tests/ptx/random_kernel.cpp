@@ -228,8 +228,37 @@ class Maker {
     Form form;
     while (!draw_form(random_, rows[random_.below(rows.size())], &form)) {
     }
+    // The code that a driver makes of these writes under a false guard, or treats NaNs differently under one.
+    constexpr std::string_view kUnguarded[] = {"testp", "set", "abs", "neg"};
+    guarded = guarded && std::find(std::begin(kUnguarded), std::end(kUnguarded), form.row->syntax.mnemonic) ==
+                             std::end(kUnguarded);
     const std::string text = instruction_text(random_, form);
-    return "  " + (guarded ? guard() : "") + text + "\n" + traced(text);
+    return "  " + (guarded ? guard() : "") + text + "\n" + with_one_nan(form, text) + traced(text);
+  }
+  // Which payload a NaN has depends on the order an assembler gave the operands: each becomes the same one.
+  static std::string with_one_nan(const Form& form, const std::string& text) {
+    const sim::Match match = form.match();
+    const std::string_view name = form.row->syntax.mnemonic;
+    const sim::Type type = name == "cvt" ? match.other_type : match.type;
+    const std::size_t at = text.find(' ') + 1;
+    const std::string to = text.substr(at, text.find_first_of(",;", at) - at);
+    if (name == "set" || name == "setp" || to.empty() || to[0] != '%' || to[1] == 'p') return {};
+    const auto replaced = [&](std::string_view format, int bits, std::string_view nan) {
+      return format_text("  setp.nan.{} %condition, {}, {};\n  @%condition mov.b{} {}, {};\n", format, to, to,
+                         bits, to, nan);
+    };
+    switch (type) {
+      case sim::Type::f64:
+        return to[1] == 'd' ? replaced("f64", 64, "0x7ff8000000000000") : "";
+      case sim::Type::f32:
+        return to[1] == 'r' ? replaced("f32", 32, "0x7fffffff") : "";
+      case sim::Type::f16:
+        return to[1] == 'h' ? replaced("f16", 16, "0x7fff") : "";
+      case sim::Type::bf16:
+        return to[1] == 'h' ? replaced("bf16", 16, "0x7fff") : "";
+      default:
+        return {};
+    }
   }
   std::string guard() {
     if (!random_.chance(15)) return "";

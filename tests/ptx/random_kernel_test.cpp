@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <functional>
 #include <optional>
 #include <set>
@@ -20,17 +21,31 @@ namespace gpuforge::ptx_files {
 namespace {
 
 constexpr std::size_t kKernelsPerModule = 16;  // loading a module on a GPU costs more than running it
-constexpr int kMaxFailures = 5;
+constexpr std::size_t kThreads = kRandomShape.blocks * kRandomShape.threads;
 
-// Where the words of two results differ first, or nothing.
+std::string words_text(std::span<const std::byte> bytes) {
+  std::string text;
+  for (std::size_t at = 0; at + 8 <= bytes.size(); at += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, bytes.data() + at, 8);
+    text += format_text("{}{:016x}", at == 0 ? "" : " ", word);
+  }
+  return text;
+}
+
+// Where the words of two results differ first, and what that thread had read; or nothing.
 std::string first_difference(const std::vector<Bytes>& expected, const std::vector<Bytes>& found) {
   constexpr std::array<std::string_view, 3> kNames = {"input", "scratch", "output"};
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const auto [a, b] = std::mismatch(expected[i].begin(), expected[i].end(), found[i].begin());
     if (a == expected[i].end()) continue;
-    const auto at = static_cast<std::size_t>(a - expected[i].begin());
-    return format_text("{}, byte {}: 0x{:02x} and 0x{:02x}", kNames[i], at, static_cast<unsigned>(*a),
-                       static_cast<unsigned>(*b));
+    const std::size_t at = static_cast<std::size_t>(a - expected[i].begin()) / 8 * 8;
+    const std::size_t thread = at / (expected[i].size() / kThreads), input = expected[0].size() / kThreads;
+    return format_text("{} of thread {}, byte {}: {} and {}; input {}", kNames[i], thread,
+                       at % (expected[i].size() / kThreads),
+                       words_text(std::span(expected[i]).subspan(at, 8)),
+                       words_text(std::span(found[i]).subspan(at, 8)),
+                       words_text(std::span(expected[0]).subspan(thread * input, input)));
   }
   return {};
 }
@@ -42,6 +57,12 @@ std::vector<Bytes> run_on_sim(const SimModule& module, const RandomKernel& kerne
   if (!report.findings.empty())
     throw Error(ErrorCode::invalid_argument, format_text("findings:\n{}", report.findings_text()));
   return buffers;
+}
+
+std::string text_of(const std::vector<Piece>& pieces) {
+  std::string text;
+  for (const Piece& one : pieces) text += one.begin + text_of(one.inside) + one.end;
+  return text;
 }
 
 // ---- Shrinking -----------------------------------------------------------------------------------------
@@ -72,6 +93,7 @@ void report(const RandomKernel& kernel, std::string_view what,
             const std::function<std::string(const RandomKernel&)>& problem) {
   const RandomKernel small = shrunk(kernel, [&](const RandomKernel& one) { return !problem(one).empty(); });
   ADD_FAILURE() << "seed " << kernel.seed << ": " << what << ": " << problem(small) << "\n"
+                << text_of(small.pieces) << "in\n"
                 << module_of(std::span(&small, 1));
 }
 
@@ -114,8 +136,8 @@ class OnSim : public RandomKernels {
  public:
   using RandomKernels::RandomKernels;
   void TestBody() override {
-    int failures = 0;
-    for (std::uint64_t i = 0; i < seeds_.count && failures < kMaxFailures; ++i) {
+    std::uint64_t failures = 0;
+    for (std::uint64_t i = 0; i < seeds_.count && failures < seeds_.most_failures; ++i) {
       const RandomKernel kernel = make_kernel(seeds_.first + i);
       if (problem_on_sim(kernel).empty()) continue;
       ++failures;
@@ -135,14 +157,14 @@ class OnGpu : public RandomKernels {
     if (facts.compute_major != 9 || facts.compute_minor != 0)
       GTEST_SKIP() << "the kernels are for sm_90a, and this GPU is sm_" << facts.compute_major
                    << facts.compute_minor;
-    int failures = 0;
-    for (std::uint64_t at = 0; at < seeds_.count && failures < kMaxFailures && !broken_;
+    std::uint64_t failures = 0;
+    for (std::uint64_t at = 0; at < seeds_.count && failures < seeds_.most_failures && !broken_;
          at += kKernelsPerModule) {
       std::vector<RandomKernel> kernels;
       for (std::uint64_t i = at; i < std::min(seeds_.count, at + kKernelsPerModule); ++i)
         kernels.push_back(make_kernel(seeds_.first + i));
       for (const RandomKernel& kernel : differing(kernels)) {
-        if (++failures > kMaxFailures) break;
+        if (++failures > seeds_.most_failures) break;
         report(kernel, "simulator and GPU", [&](const RandomKernel& one) { return problem_of(one); });
       }
     }

@@ -8,6 +8,7 @@ namespace gpuforge::ptx_files {
 struct Seeds {
   std::uint64_t first = 1;
   std::uint64_t count = 200;
+  std::uint64_t most_failures = 5;
 };
 
 void register_random_kernel_tests(const Seeds& seeds);

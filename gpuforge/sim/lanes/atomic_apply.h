@@ -103,9 +103,14 @@ struct AddFloat {
   }
 };
 struct AddDouble {
-  static std::uint64_t apply(std::uint64_t old, std::uint64_t b, std::uint64_t, bool) {
-    const double sum = std::bit_cast<double>(old) + std::bit_cast<double>(b);
-    return std::isnan(sum) ? 0x7fffffffffffffffu : std::bit_cast<std::uint64_t>(sum);
+  static std::uint64_t apply(std::uint64_t old, std::uint64_t b, std::uint64_t, bool global) {
+    // NaNs as an H200 adds them: in global memory the value's, else the memory's, as they are; in shared
+    // memory the memory's first, made quiet.
+    constexpr std::uint64_t kQuiet = std::uint64_t{1} << 51;
+    const double x = std::bit_cast<double>(old), y = std::bit_cast<double>(b), sum = x + y;
+    if (std::isnan(x) && (!global || !std::isnan(y))) return global ? old : old | kQuiet;
+    if (std::isnan(y)) return global ? b : b | kQuiet;
+    return std::isnan(sum) ? 0xfff8000000000000u : std::bit_cast<std::uint64_t>(sum);
   }
 };
 
@@ -218,11 +223,13 @@ struct Atomic {
       const int lane = first_lane(left);
       std::byte* at = lane_bytes(warp, target, lane, sizeof(T) * kElements);
       const bool flush = !in_shared(warp, op, at);
+      // All values are read before a result is written: one may stand in the other's register.
+      T values[kElements], c{};
+      for (unsigned element = 0; element < kElements; ++element)
+        values[element] = read_row<T>(warp, op->operand[kFirst + element], lane);
+      if constexpr (kSwaps) c = read_row<T>(warp, op->operand[kFirst + 1], lane);
       for (unsigned element = 0; element < kElements; ++element) {
-        const T b = read_row<T>(warp, op->operand[kFirst + element], lane);
-        T c{};
-        if constexpr (kSwaps) c = read_row<T>(warp, op->operand[kFirst + 1], lane);
-        const T old = change<Operation, T>(at + element * sizeof(T), b, c, flush);
+        const T old = change<Operation, T>(at + element * sizeof(T), values[element], c, flush);
         if constexpr (kReturns) write_row<T>(warp, op->operand[element], lane, old);
       }
     }

@@ -67,6 +67,11 @@ template <class T>
 T low_bits(std::uint32_t count) {
   return static_cast<T>(shifted_left(T{1}, count) - 1);
 }
+// The manual takes the low 8 bits of positions and lengths; for 64-bit fields the GPU takes all.
+template <class T>
+constexpr std::uint32_t field_number(std::uint32_t number) {
+  return sizeof(T) == 8 ? number : number & 0xff;
+}
 template <class T>
 struct Bfe {
   using Result = RowOf<T>;
@@ -74,8 +79,8 @@ struct Bfe {
   using B = std::uint32_t;
   using C = std::uint32_t;
   static Result apply(A a, B position, C length) {
-    position &= 0xff;
-    length &= 0xff;
+    position = field_number<T>(position);
+    length = field_number<T>(length);
     const Result field = static_cast<Result>(shifted_right(from_row<T>(a), position));
     if constexpr (std::is_unsigned_v<T>) {
       return field & low_bits<Result>(length);
@@ -96,8 +101,8 @@ const Op* bfi(Warp& warp, const Op* op) {
   const auto* d = row<std::uint32_t>(warp, op->operand[4]);
 #pragma GCC ivdep
   for (int lane = 0; lane < kLanes; ++lane) {
-    const std::uint32_t position = c[lane] & 0xff;
-    const T field = shifted_left(low_bits<T>(d[lane] & 0xff), position);
+    const std::uint32_t position = field_number<T>(c[lane]);
+    const T field = shifted_left(low_bits<T>(field_number<T>(d[lane])), position);
     const T value = (b[lane] & ~field) | (shifted_left(a[lane], position) & field);
     f[lane] = !kMasked || warp.lane_mask[lane] != 0 ? value : f[lane];
   }

@@ -48,14 +48,23 @@ Handlers for_half(const Match& match, Choose choose) {
                 : for_narrowed<HalfBits, Rounding::nearest>(relu, finite, choose);
 }
 
-// tf32 stands in the upper 19 bits of an f32; its NaN is f32's.
+// tf32 stands in the upper 19 bits of an f32. Its NaNs are those an H200 gives.
 template <class F>
 struct TensorFloat : Row32 {
-  static Result apply(A a) { return is_nan32(a) ? kNaN32 : F::apply(a) << TensorFloat32Bits::kDropped; }
+  static Result apply(A a) { return is_nan32(a) ? F::nan_of(a) : F::apply(a) << TensorFloat32Bits::kDropped; }
+};
+template <class F>
+struct WithOneNaN : F {
+  static std::uint32_t nan_of(std::uint32_t) { return 0x7fffe000u; }
 };
 // Nearest, and away from zero halfway.
 template <bool Finite>
 struct NearestAway {
+  // Cut off like a number, and with .satfinite taken for one that is too large.
+  static std::uint32_t nan_of(std::uint32_t a) {
+    constexpr std::uint32_t kUnit = 1u << TensorFloat32Bits::kDropped;
+    return (a & ~(kUnit - 1)) - (Finite ? kUnit : 0);
+  }
   static std::uint32_t apply(std::uint32_t a) {
     constexpr int kDropped = TensorFloat32Bits::kDropped;
     const std::uint32_t magnitude = a & ~kSign32;
@@ -142,7 +151,7 @@ Handlers bind_tensor_float(const Match& match) {
     if (relu) return {};
     return finite ? unary<TensorFloat<NearestAway<true>>>() : unary<TensorFloat<NearestAway<false>>>();
   }
-  const auto choose = []<class F>(F) { return unary<TensorFloat<F>>(); };
+  const auto choose = []<class F>(F) { return unary<TensorFloat<WithOneNaN<F>>>(); };
   return match.has("rz") ? for_narrowed<TensorFloat32Bits, Rounding::zero>(relu, finite, choose)
                          : for_narrowed<TensorFloat32Bits, Rounding::nearest>(relu, finite, choose);
 }

@@ -50,11 +50,11 @@ struct Sqrt : Row32 {
 };
 template <bool Ftz>
 struct Abs : Row32 {
-  static Result apply(A a) { return flush32<Ftz>(a) & ~kSign32; }
+  static Result apply(A a) { return is_nan32(a) ? kNaN32 : flush32<Ftz>(a) & ~kSign32; }
 };
 template <bool Ftz>
 struct Neg : Row32 {
-  static Result apply(A a) { return flush32<Ftz>(a) ^ kSign32; }
+  static Result apply(A a) { return is_nan32(a) ? kNaN32 : flush32<Ftz>(a) ^ kSign32; }
 };
 struct CopySign : Row32 {
   static Result apply(A a, B b) { return (a & kSign32) | (b & ~kSign32); }
@@ -196,8 +196,8 @@ constexpr OpcodeRow kRows[] = {
     {"div(.rn|.rz|.rm|.rp)[.ftz].f32 d:t, a:t, b:t", OpClass::fp32, bind_div},
     {"rcp(.rn|.rz|.rm|.rp)[.ftz].f32 d:t, a:t", OpClass::fp32, bind_unary<Rcp>},
     {"sqrt(.rn|.rz|.rm|.rp)[.ftz].f32 d:t, a:t", OpClass::fp32, bind_unary<Sqrt>},
-    {"abs[.ftz].f32 d:t, a:t", OpClass::fp32, bind_unary<Abs>, "NaN keeps its payload"},
-    {"neg[.ftz].f32 d:t, a:t", OpClass::fp32, bind_unary<Neg>, "NaN keeps its payload"},
+    {"abs[.ftz].f32 d:t, a:t", OpClass::fp32, bind_unary<Abs>},
+    {"neg[.ftz].f32 d:t, a:t", OpClass::fp32, bind_unary<Neg>},
     {"copysign.f32 d:t, a:t, b:t", OpClass::fp32, [](const Match&) { return binary<CopySign>(); }},
     {"min[.ftz][.NaN][.xorsign][.abs].f32 d:t, a:t, b:t", OpClass::fp32, bind_min_max<false>},
     {"max[.ftz][.NaN][.xorsign][.abs].f32 d:t, a:t, b:t", OpClass::fp32, bind_min_max<true>},

@@ -53,10 +53,10 @@ struct Rsqrt : Row64 {
   }
 };
 struct Abs : Row64 {
-  static Result apply(A a) { return a & ~kSign64; }
+  static Result apply(A a) { return is_nan64(a) ? a | kQuiet64 : a & ~kSign64; }
 };
 struct Neg : Row64 {
-  static Result apply(A a) { return a ^ kSign64; }
+  static Result apply(A a) { return is_nan64(a) ? a | kQuiet64 : a ^ kSign64; }
 };
 struct CopySign : Row64 {
   static Result apply(A a, B b) { return (a & kSign64) | (b & ~kSign64); }
@@ -76,9 +76,8 @@ constexpr std::uint64_t upper_half(std::uint64_t bits) {
 template <class Exact>
 struct Gross : Row64 {
   static Result apply(A a) {
-    // A NaN whose payload is in the lower half must stay one.
-    if (is_nan64(a)) return (a | kQuiet64) & 0xffffffff00000000u;
-    return upper_half(Exact::apply(upper_half(a)));
+    const Result result = Exact::apply(upper_half(a));
+    return is_nan64(result) ? 0x7fffffff00000000u : upper_half(result);
   }
 };
 

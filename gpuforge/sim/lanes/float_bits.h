@@ -59,8 +59,9 @@ constexpr double input64(std::uint64_t bits) {
   return std::bit_cast<double>(bits);
 }
 
-// f64 keeps the payload of the first NaN operand, made quiet; said here and not left to the host, whose
-// choice depends on the order the compiler gave the operands.
+// f64 keeps the payload of the first NaN operand, made quiet. On a GPU it is the one that the assembler put
+// first. Said here and not left to the host, whose choice depends on the order the compiler gave the
+// operands.
 constexpr std::uint64_t nan_of(std::uint64_t a, std::uint64_t otherwise) {
   return input64(a) != input64(a) ? a | kQuiet64 : otherwise;
 }

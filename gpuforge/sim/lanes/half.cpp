@@ -48,11 +48,17 @@ struct Fma {
 };
 template <class Format, bool Ftz>
 struct Abs {
-  static std::uint32_t apply(std::uint32_t a) { return Format::template flush<Ftz>(a) & Format::kMagnitude; }
+  static std::uint32_t apply(std::uint32_t a) {
+    const std::uint32_t magnitude = Format::template flush<Ftz>(a) & Format::kMagnitude;
+    return magnitude > Format::kInfinity ? Format::kNaN : magnitude;
+  }
 };
 template <class Format, bool Ftz>
 struct Neg {
-  static std::uint32_t apply(std::uint32_t a) { return Format::template flush<Ftz>(a) ^ Format::kSign; }
+  static std::uint32_t apply(std::uint32_t a) {
+    const std::uint32_t flushed = Format::template flush<Ftz>(a);
+    return (flushed & Format::kMagnitude) > Format::kInfinity ? Format::kNaN : flushed ^ Format::kSign;
+  }
 };
 template <class Format, bool Max, bool Ftz, bool NaNWins, bool XorSign>
 struct MinMax {

@@ -186,6 +186,11 @@ TEST_F(Logic, CountAndFind) {
   refused("clz.u32");
 }
 
+// Of fields of 64 bits an H200 takes positions and lengths whole, of others the low 8 bits.
+int field_number(Value number, int width) {
+  return static_cast<int>(width == 64 ? std::min<Value>(number & 0xffffffffu, 1000) : number & 0xff);
+}
+
 TEST_F(Logic, BitFields) {
   for (const int width : {32, 64}) {
     const std::string bits = std::to_string(width);
@@ -193,7 +198,7 @@ TEST_F(Logic, BitFields) {
     for (const char sign : {'u', 's'})
       check(std::string("bfe.") + sign + bits, {{bytes}, {bytes, 4, 4}},
             {edge_values(width, 4), shift_amounts(), shift_amounts()}, [&](const Value* in, Value* out) {
-              const int position = static_cast<int>(in[1] & 0xff), length = static_cast<int>(in[2] & 0xff);
+              const int position = field_number(in[1], width), length = field_number(in[2], width);
               const bool fill =
                   sign == 's' && length != 0 && bit(in[0], std::min(position + length, width) - 1);
               out[0] = 0;
@@ -203,7 +208,7 @@ TEST_F(Logic, BitFields) {
     check("bfi.b" + bits, {{bytes}, {bytes, bytes, 4, 4}},
           {edge_values(width, 0), {0, low(-1, width), 0x12345678}, shift_amounts(), shift_amounts()},
           [&](const Value* in, Value* out) {
-            const int position = static_cast<int>(in[2] & 0xff), length = static_cast<int>(in[3] & 0xff);
+            const int position = field_number(in[2], width), length = field_number(in[3], width);
             out[0] = in[1];
             for (int i = 0; i < length && position + i < width; ++i) {
               const Value one = Value{1} << (position + i);

@@ -38,7 +38,8 @@ inline Handlers handlers_of(std::span<const OpcodeRow> rows, std::string_view in
   const auto modifiers = std::span<const std::string_view>(words).subspan(1);
   for (const OpcodeRow& one : rows) {
     if (mnemonic(one.syntax) != words[0] || one.syntax.find(operands) == std::string_view::npos) continue;
-    if (modifiers_fit_in_any_order(compile_syntax(one.syntax), modifiers)) return one.bind(make_match(modifiers));
+    if (modifiers_fit_in_any_order(compile_syntax(one.syntax), modifiers))
+      return one.bind(make_match(modifiers));
   }
   return {};
 }
