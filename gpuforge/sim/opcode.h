@@ -2,9 +2,9 @@
 // and as the rule that accepts it, with the function that chooses its handlers. docs/sim.md is made from the
 // rows.
 //
-// Syntax: the mnemonic; modifiers, each `.x` (must stand), `(.x|.y)` (one of), or `[.x|.y]` (one or none), which
-// the text may have in another order as long as types keep theirs; then operands, separated by commas. An
-// operand is its kind and, after a colon, its type:
+// Syntax: the mnemonic; modifiers, each `.x` (must stand), `(.x|.y)` (one of), or `[.x|.y]` (one or none),
+// which the text may have in another order as long as types keep theirs; then operands, separated by commas.
+// An operand is its kind and, after a colon, its type:
 //   d     destination register
 //   p     destination predicate; p|q: two of them, of which either may be left out or be _ in the text
 //   d|p   destination register and an optional predicate (shfl)

@@ -118,7 +118,8 @@ void place_variables(Program& program) {
       Filler(program, *one.variable, one.at, one.bytes).fill(initializer);
 }
 
-// .maxntid 64, 2: what is not said is 1. No launch has as many as the largest, so nothing is lost by stopping there.
+// .maxntid 64, 2: what is not said is 1. No launch has as many as the largest, so nothing is lost by stopping
+// there.
 Index3 directive_extents(const ptx::Directive& directive) {
   const auto number = [&](std::size_t index) {
     std::uint32_t value = 1;

@@ -63,7 +63,9 @@ class SectorNotes {
 
   const SectorMaps* maps() const { return maps_.get(); }
   // Nothing noted yet, for another host thread; its notes are added when they count.
-  SectorNotes for_another_thread() const { return maps_ != nullptr ? SectorNotes(last_.size()) : SectorNotes(); }
+  SectorNotes for_another_thread() const {
+    return maps_ != nullptr ? SectorNotes(last_.size()) : SectorNotes();
+  }
   void add(const SectorNotes& other) {
     if (maps_ != nullptr) maps_->take(*other.maps_);
   }
