@@ -71,8 +71,10 @@
   GPUFORGE_NARROW_BINARY(T, __hdiv, __h2div, T(static_cast<float>(a) / static_cast<float>(b)))          \
   GPUFORGE_NARROW_BINARY(T, __hmax, __hmax2, T(fmaxf(a, b)))                                            \
   GPUFORGE_NARROW_BINARY(T, __hmin, __hmin2, T(fminf(a, b)))                                            \
-  GPUFORGE_NARROW_UNARY(T, __hneg, __hneg2, __ushort_as_##word(a.bits ^ 0x8000u))                       \
-  GPUFORGE_NARROW_UNARY(T, __habs, __habs2, __ushort_as_##word(a.bits & 0x7fffu))                       \
+  GPUFORGE_NARROW_UNARY(T, __hneg, __hneg2,                                                             \
+                        __ushort_as_##word(isnan(static_cast<float>(a)) ? 0x7fffu : a.bits ^ 0x8000u))  \
+  GPUFORGE_NARROW_UNARY(T, __habs, __habs2,                                                             \
+                        __ushort_as_##word(isnan(static_cast<float>(a)) ? 0x7fffu : a.bits & 0x7fffu))  \
   GPUFORGE_NARROW_COMPARE(T, eq, ==)                                                                    \
   GPUFORGE_NARROW_COMPARE(T, ne, !=)                                                                    \
   GPUFORGE_NARROW_COMPARE(T, lt, <)                                                                     \
