@@ -13,7 +13,8 @@ namespace gpuforge::sim {
 namespace {
 
 constexpr std::size_t kMaxVariableBytes = std::size_t{1} << 40;
-constexpr std::size_t kMaxModuleBytes = std::size_t{1} << 37;  // no GPU has room for more
+constexpr std::size_t kMaxModuleBytes = std::size_t{1}
+                                        << 32;  // of host memory, at most, for the variables of hostile text
 constexpr std::size_t kRedZone = 256;
 
 // Writes one initialiser's values in order; braces only group.
@@ -96,7 +97,7 @@ void place_variables(Program& program) {
     total += bytes;
     if (total > kMaxModuleBytes)
       fail(ErrorCode::out_of_memory, program.module, variable.position,
-           "the variables up to here take more than 2^37 bytes");
+           "the variables up to here take more than 2^32 bytes");
     std::unique_ptr<std::byte[], FreeStorage> storage(
         static_cast<std::byte*>(std::calloc(bytes + alignment + 2 * kRedZone, 1)));
     if (storage == nullptr)
