@@ -13,6 +13,24 @@
 namespace gpuforge::jit {
 namespace {
 
+struct Function {
+  std::string expression;
+  long double (*reference)(long double, long double);
+  double low, high;
+  double units;
+};
+
+// In units of the last place of the wanted value.
+template <typename T>
+double distance(T found, long double wanted) {
+  const T nearest = static_cast<T>(wanted);
+  if (std::isnan(nearest)) return std::isnan(found) ? 0 : 1e9;
+  if (std::isinf(nearest) || std::isinf(found)) return found == nearest ? 0 : 1e9;
+  const T size = std::max(std::fabs(nearest), std::numeric_limits<T>::min());
+  const T unit = std::nextafter(size, std::numeric_limits<T>::infinity()) - size;
+  return static_cast<double>(std::fabs(static_cast<long double>(found) - wanted) / unit);
+}
+
 class ClangMath : public testing::Test {
  protected:
   void SetUp() override {
@@ -52,26 +70,22 @@ class ClangMath : public testing::Test {
     return result;
   }
 
+  template <typename T>
+  void expect_within(const Function& function, const std::string& type, const std::vector<T>& a,
+                     const std::vector<T>& b) {
+    const std::vector<T> found = run(type, function.expression, a, b);
+    double worst = 0;
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const double d = distance(found[i], function.reference(a[i], b[i]));
+      if (d > worst) worst = d, at = i;
+    }
+    EXPECT_LE(worst, function.units) << function.expression << " of " << a[at] << ", " << b[at] << " is "
+                                     << found[at];
+  }
+
   std::shared_ptr<device::SimDevice> device_ = device::make_sim_device();
   Jit jit_{options(), nullptr};
-};
-
-// In units of the last place of the wanted value.
-template <typename T>
-double distance(T found, long double wanted) {
-  const T nearest = static_cast<T>(wanted);
-  if (std::isnan(nearest)) return std::isnan(found) ? 0 : 1e9;
-  if (std::isinf(nearest) || std::isinf(found)) return found == nearest ? 0 : 1e9;
-  const T size = std::max(std::fabs(nearest), std::numeric_limits<T>::min());
-  const T unit = std::nextafter(size, std::numeric_limits<T>::infinity()) - size;
-  return static_cast<double>(std::fabs(static_cast<long double>(found) - wanted) / unit);
-}
-
-struct Function {
-  std::string expression;
-  long double (*reference)(long double, long double);
-  double low, high;
-  double units;
 };
 
 // The range evenly, its powers of two, and the edges of the type.
@@ -207,15 +221,7 @@ TEST_F(ClangMath, FloatFunctionsAreWithinOneUnit) {
     std::vector<float> b(a.size());
     for (std::size_t i = 0; i < b.size(); ++i)
       b[i] = i % 3 == 0 ? a[a.size() - 1 - i] : static_cast<float>(i % 17) - 8;
-    const std::vector<float> found = run("float", function.expression, a, b);
-    double worst = 0;
-    std::size_t at = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      const double d = distance(found[i], function.reference(a[i], b[i]));
-      if (d > worst) worst = d, at = i;
-    }
-    EXPECT_LE(worst, function.units) << function.expression << " of " << a[at] << ", " << b[at] << " is "
-                                     << found[at];
+    expect_within(function, "float", a, b);
   }
 }
 
@@ -271,15 +277,7 @@ TEST_F(ClangMath, DoubleFunctionsAreWithinAFewUnits) {
     for (std::size_t i = 0; i < b.size(); ++i)
       b[i] =
           i % 3 == 0 ? a[a.size() - 1 - i] : static_cast<double>(i % 170) - 85.5 * static_cast<double>(i % 2);
-    const std::vector<double> found = run("double", function.expression, a, b);
-    double worst = 0;
-    std::size_t at = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      const double d = distance(found[i], function.reference(a[i], b[i]));
-      if (d > worst) worst = d, at = i;
-    }
-    EXPECT_LE(worst, function.units) << function.expression << " of " << a[at] << ", " << b[at] << " is "
-                                     << found[at];
+    expect_within(function, "double", a, b);
   }
 }
 
