@@ -1,0 +1,150 @@
+#include "gpuforge/layout/int_tuple.h"
+
+#include <algorithm>
+
+#include "gpuforge/base/error.h"
+
+namespace gpuforge::layout {
+
+TupleView TupleView::operator[](std::size_t index) const {
+  GPUFORGE_CHECK(index < rank(), "layout: {} has no mode {}", to_text(*this), index);
+  Iterator at = begin();
+  for (; index > 0; --index) ++at;
+  return *at;
+}
+
+bool operator==(TupleView a, TupleView b) {
+  return a.node_count() == b.node_count() && std::equal(a.nodes(), a.nodes() + a.node_count(), b.nodes());
+}
+
+IntTuple IntTuple::underscore() {
+  IntTuple result{Empty{}};
+  result.nodes_.push_back({0, 1, TupleNode::Kind::underscore});
+  return result;
+}
+
+IntTuple tuple(std::initializer_list<IntTuple> elements) {
+  TupleBuilder builder;
+  builder.open();
+  for (const IntTuple& element : elements) builder.add(element);
+  builder.close();
+  return builder.take();
+}
+
+void TupleBuilder::count_element() {
+  if (open_.empty()) return;
+  TupleNode& around = built_.nodes_[open_.back()];
+  around.value = around.value.value() + 1;
+}
+
+void TupleBuilder::open() {
+  count_element();
+  open_.push_back(static_cast<std::uint32_t>(built_.nodes_.size()));
+  built_.nodes_.push_back({0, 1, TupleNode::Kind::tuple});
+}
+
+void TupleBuilder::close() {
+  const std::uint32_t at = open_.back();
+  open_.erase(open_.size() - 1);
+  built_.nodes_[at].span = static_cast<std::uint32_t>(built_.nodes_.size()) - at;
+}
+
+void TupleBuilder::add(Integer value) {
+  count_element();
+  built_.nodes_.push_back({value, 1, TupleNode::Kind::integer});
+}
+
+void TupleBuilder::add(TupleView element) {
+  count_element();
+  built_.nodes_.append(element.nodes(), element.node_count());
+}
+
+IntTuple TupleBuilder::take() {
+  GPUFORGE_ASSERT(open_.empty() && !built_.nodes_.empty(), "layout: a tuple was taken before it was whole");
+  return std::move(built_);
+}
+
+Integer product(TupleView tuple) {
+  if (!tuple.is_tuple()) return tuple.integer();
+  Integer result = 1;
+  for (const TupleView element : tuple) result = result * product(element);
+  return result;
+}
+
+std::size_t depth(TupleView tuple) {
+  if (!tuple.is_tuple()) return 0;
+  std::size_t deepest = 0;
+  for (const TupleView element : tuple) deepest = std::max(deepest, depth(element));
+  return deepest + 1;
+}
+
+bool has_underscore(TupleView tuple) {
+  return std::any_of(tuple.nodes(), tuple.nodes() + tuple.node_count(),
+                     [](const TupleNode& node) { return node.kind == TupleNode::Kind::underscore; });
+}
+
+namespace {
+
+// Whether `leaf(a, b)` holds at each integer of a, and b has a's tuples.
+template <class Leaf>
+bool refines(TupleView a, TupleView b, const Leaf& leaf) {
+  if (!a.is_tuple()) return leaf(a, b);
+  if (!b.is_tuple() || a.rank() != b.rank()) return false;
+  auto other = b.begin();
+  for (const TupleView element : a) {
+    if (!refines(element, *other, leaf)) return false;
+    ++other;
+  }
+  return true;
+}
+
+void add_flat(TupleView tuple, TupleBuilder& builder) {
+  if (!tuple.is_tuple()) return builder.add(tuple);
+  for (const TupleView element : tuple) add_flat(element, builder);
+}
+
+}  // namespace
+
+bool congruent(TupleView a, TupleView b) {
+  return refines(a, b, [](TupleView, TupleView element) { return !element.is_tuple(); });
+}
+
+bool weakly_congruent(TupleView a, TupleView b) {
+  return refines(a, b, [](TupleView, TupleView) { return true; });
+}
+
+bool compatible(TupleView a, TupleView b) {
+  return refines(a, b, [](TupleView size, TupleView element) { return size.integer() == product(element); });
+}
+
+IntTuple flatten(TupleView tuple) {
+  if (!tuple.is_tuple()) return tuple;
+  TupleBuilder builder;
+  builder.open();
+  add_flat(tuple, builder);
+  builder.close();
+  return builder.take();
+}
+
+IntTuple unflatten(TupleView flat, TupleView profile) {
+  TupleBuilder builder;
+  auto at = flat.begin();
+  const auto fill = [&](const auto& self, TupleView part) -> void {
+    if (!part.is_tuple()) {
+      GPUFORGE_CHECK(at != flat.end(), "layout: {} has fewer elements than the profile {}", to_text(flat),
+                     to_text(profile));
+      builder.add(*at);
+      ++at;
+      return;
+    }
+    builder.open();
+    for (const TupleView element : part) self(self, element);
+    builder.close();
+  };
+  fill(fill, profile);
+  GPUFORGE_CHECK(at == flat.end(), "layout: {} has more elements than the profile {}", to_text(flat),
+                 to_text(profile));
+  return builder.take();
+}
+
+}  // namespace gpuforge::layout

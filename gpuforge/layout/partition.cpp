@@ -1,0 +1,190 @@
+#include "gpuforge/layout/partition.h"
+
+#include <bit>
+#include <numeric>
+
+#include "gpuforge/layout/flat_modes.h"
+#include "gpuforge/layout/operation.h"
+
+namespace gpuforge::layout {
+namespace {
+
+const Layout& behind_swizzle(const AnyLayout& layout) {
+  const auto* const swizzled = std::get_if<SwizzledLayout>(&layout);
+  return swizzled != nullptr ? swizzled->layout : std::get<Layout>(layout);
+}
+
+// The same swizzle before another layout.
+AnyLayout with_layout(const AnyLayout& old, Layout layout) {
+  if (const auto* const swizzled = std::get_if<SwizzledLayout>(&old))
+    return composition(swizzled->swizzle, swizzled->offset, layout);
+  return layout;
+}
+
+OffsetLayout sliced(const AnyLayout& layout, TupleView coordinate) {
+  if (const auto* const swizzled = std::get_if<SwizzledLayout>(&layout)) {
+    SlicedLayout result = slice_and_offset(coordinate, *swizzled);
+    return {std::move(result.layout), result.offset};
+  }
+  const Layout& plain = std::get<Layout>(layout);
+  return {slice(coordinate, plain), crd2idx(coordinate, plain)};
+}
+
+// `count` times `_`, which is one `_` for 1.
+void add_underscores(std::size_t count, TupleBuilder& builder) {
+  const IntTuple underscore = IntTuple::underscore();
+  if (count == 1) return builder.add(underscore.view());
+  builder.open();
+  for (std::size_t i = 0; i < count; ++i) builder.add(underscore.view());
+  builder.close();
+}
+
+// The coordinate, as far as it goes, and `_` for the modes after it.
+void add_extended(TupleView coordinate, std::size_t rank, TupleBuilder& builder) {
+  if (!coordinate.is_tuple()) return builder.add(coordinate);
+  if (coordinate.rank() > rank) refuse("the coordinate {} has more than {} modes", to_text(coordinate), rank);
+  builder.open();
+  for (const TupleView element : coordinate) builder.add(element);
+  for (std::size_t i = coordinate.rank(); i < rank; ++i) builder.add(IntTuple::underscore().view());
+  builder.close();
+}
+
+// Divides and keeps the tile (inner) or the rest, at a coordinate of the other.
+OffsetLayout partitioned(const AnyLayout& layout, const Tiler& tiler, TupleView coordinate, bool inner) {
+  const Layout divided = zipped_divide(behind_swizzle(layout), tiler);
+  const std::size_t ranks[] = {divided.mode(0).rank(), divided.mode(1).rank()};
+  TupleBuilder builder;
+  builder.open();
+  if (inner) {
+    add_underscores(ranks[0], builder);
+    add_extended(coordinate, ranks[1], builder);
+  } else {
+    add_extended(coordinate, ranks[0], builder);
+    add_underscores(ranks[1], builder);
+  }
+  builder.close();
+  return sliced(with_layout(layout, divided), builder.take());
+}
+
+IntTuple sizes_of_modes(TupleView shape) {
+  TupleBuilder builder;
+  builder.open();
+  for (const TupleView mode : shape) builder.add(product(mode));
+  builder.close();
+  return builder.take();
+}
+
+}  // namespace
+
+ThreadValueLayout make_layout_tv(const Layout& threads, const Layout& values) {
+  return named_operation(
+      "make_layout_tv",
+      [&] {
+        const Layout tile = raked_product(threads, values);
+        const Layout by_number(tuple({size(threads), size(values)}));
+        return ThreadValueLayout{sizes_of_modes(tile.shape()), composition(right_inverse(tile), by_number)};
+      },
+      threads, values);
+}
+
+OffsetLayout local_tile(const AnyLayout& layout, const Tiler& tiler, TupleView coordinate) {
+  return named_operation(
+      "local_tile", [&] { return partitioned(layout, tiler, coordinate, true); }, layout, tiler, coordinate);
+}
+
+OffsetLayout local_partition(const AnyLayout& layout, const Layout& threads, Integer index) {
+  return named_operation(
+      "local_partition",
+      [&] {
+        const IntTuple at = idx2crd(IntTuple(index), threads.shape(), threads.stride());
+        TupleBuilder flat;
+        if (threads.shape().is_tuple()) {
+          flat.open();
+          for (std::size_t i = 0; i < at.rank(); ++i) flat.add(crd2idx(at[i], threads.shape()[i]));
+          flat.close();
+        } else {
+          flat.add(at.view());
+        }
+        return partitioned(layout, Tiler(sizes_of_modes(threads.shape()).view()), flat.take(), false);
+      },
+      layout, threads);
+}
+
+AnyLayout partition_tv(const AnyLayout& layout, const ThreadValueLayout& by) {
+  return named_operation(
+      "partition_tv",
+      [&] {
+        const Layout divided = zipped_divide(behind_swizzle(layout), Tiler(by.tiler.view()));
+        return with_layout(layout, composition(divided, Tiler(Tiler::Modes{by.tv, Tiler::Whole{}})));
+      },
+      layout, by.tiler.view(), by.tv);
+}
+
+namespace {
+
+// A width in elements, halved until it fits what is asked of it.
+class Width {
+ public:
+  explicit Width(VectorWidth& result) : result_(result) {}
+
+  void limit(std::int64_t most, const std::string& why) {
+    std::int64_t& elements = result_.elements;
+    const std::int64_t before = elements;
+    while (elements > 1 && (elements > most || most % elements != 0)) elements /= 2;
+    if (elements < before) result_.why.push_back(format_text("{}: at most {} elements", why, elements));
+  }
+  void limit_stride(Integer stride, std::string_view whose) {
+    if (stride.is(0)) return;
+    if (!stride.known()) return limit(1, format_text("{} has a stride of ?, which may be odd", whose));
+    limit(std::abs(stride.value()), format_text("{} has stride {}", whose, stride.value()));
+  }
+
+ private:
+  VectorWidth& result_;
+};
+
+}  // namespace
+
+VectorWidth vector_width(const AnyLayout& layout, const ThreadValueLayout& by, std::int64_t element_bits,
+                         std::int64_t alignment, std::int64_t widest_bytes) {
+  return named_operation(
+      "vector_width",
+      [&] {
+        if (element_bits < 1 || alignment < 1 || widest_bytes < 1)
+          refuse("widths and alignment are at least 1");
+        const AnyLayout parts = partition_tv(layout, by);
+        const Layout& plain = behind_swizzle(parts);
+        const Layout threads = plain.mode(0).mode(0), rest = plain.mode(1);
+        const FlatModes values = flat_modes(coalesce(plain.mode(0).mode(1)));
+        VectorWidth result;
+        result.elements = static_cast<std::int64_t>(std::bit_floor(
+            static_cast<std::uint64_t>(std::max<std::int64_t>(1, widest_bytes * 8 / element_bits))));
+        result.why.push_back(format_text("an access has at most {} bytes: {} elements of {} bits",
+                                         widest_bytes, result.elements, element_bits));
+        Width width(result);
+        const bool side_by_side = values[0].stride.is(1) && values[0].shape.known();
+        width.limit(side_by_side ? values[0].shape.value() : 1,
+                    side_by_side
+                        ? format_text("{} values of a thread lie side by side", values[0].shape.value())
+                        : "a thread's first values do not lie side by side");
+        width.limit(alignment * 8 / element_bits,
+                    format_text("the memory begins at a multiple of {} bytes", alignment));
+        for (std::size_t i = side_by_side ? 1 : 0; i < values.size(); ++i)
+          width.limit_stride(values[i].stride, "a mode of values");
+        for (const FlatMode& mode : flat_modes(coalesce(threads)))
+          if (!mode.shape.is(1)) width.limit_stride(mode.stride, "a mode of threads");
+        for (const FlatMode& mode : flat_modes(rest))
+          if (!mode.shape.is(1)) width.limit_stride(mode.stride, "a mode of tiles");
+        if (const auto* const swizzled = std::get_if<SwizzledLayout>(&parts);
+            swizzled != nullptr && swizzled->swizzle.bits() > 0)
+          width.limit(std::int64_t{1} << swizzled->swizzle.base(),
+                      format_text("{} keeps {} elements together", to_text(swizzled->swizzle),
+                                  std::int64_t{1} << swizzled->swizzle.base()));
+        result.bytes = result.elements * element_bits / 8;
+        if (result.why.size() == 1) result.why.push_back("values, threads, tiles and the alignment allow it");
+        return result;
+      },
+      layout, by.tiler.view(), by.tv);
+}
+
+}  // namespace gpuforge::layout
