@@ -152,16 +152,16 @@ Integer size(const Layout& layout) {
   return product(layout.shape());
 }
 
+Integer cosize(LayoutView layout) {
+  Integer last = 0;
+  for (const FlatMode& mode : flat_modes(layout)) last = last + (mode.shape - 1) * abs(mode.stride);
+  if (last.known() && last.value() < -1) refuse("a layout of size 0 has no last index");
+  return last + 1;
+}
+
 Integer cosize(const Layout& layout) {
   return named_operation(
-      "cosize",
-      [&] {
-        Integer last = 0;
-        for (const FlatMode& mode : flat_modes(layout)) last = last + (mode.shape - 1) * abs(mode.stride);
-        if (last.known() && last.value() < -1) refuse("a layout of size 0 has no last index");
-        return last + 1;
-      },
-      layout);
+      "cosize", [&] { return cosize(LayoutView(layout)); }, layout);
 }
 
 std::size_t depth(const Layout& layout) {

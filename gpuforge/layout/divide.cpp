@@ -1,94 +1,134 @@
 #include "gpuforge/layout/divide.h"
 
-#include "gpuforge/layout/operation.h"
-
 namespace gpuforge::layout {
 namespace {
 
-struct Halves {
-  IntTuple first;
-  IntTuple second;
-};
-
-// Modes that the tiler made pairs of, with all first halves together, then all second ones and the untouched
-// modes.
-Halves unzipped(TupleView tuple, const Tiler& tiler) {
-  if (tiler.modes() == nullptr) {
-    if (!tuple.is_tuple() || tuple.rank() != 2) refuse("{} is no pair of tile and rest", to_text(tuple));
-    return {tuple[0], tuple[1]};
+// `at` with the tiler's layout, for a layout or a size. False for a tuple or `_`.
+template <class At>
+bool at_leaf(const Tiler& tiler, const At& at) {
+  if (const auto* const by = std::get_if<Layout>(&tiler.value())) {
+    at(LayoutView(*by));
+    return true;
   }
-  if (!tuple.is_tuple() || tuple.rank() < tiler.modes()->size())
-    refuse("the tiler has more modes than the layout");
-  TupleBuilder first, second;
-  first.open();
-  second.open();
-  auto part = tuple.begin();
-  for (const Tiler& mode : *tiler.modes()) {
-    const Halves halves = unzipped(*part, mode);
-    first.add(halves.first);
-    second.add(halves.second);
-    ++part;
+  if (const auto* const size = std::get_if<Integer>(&tiler.value())) {
+    at(SizeLayout(*size).view());
+    return true;
   }
-  for (; part != tuple.end(); ++part) second.add(*part);
-  first.close();
-  second.close();
-  return {first.take(), second.take()};
+  return false;
 }
 
-// The modes of mode `index`, or that mode itself when it is one.
-void add_unpacked(const Layout& layout, std::size_t index, LayoutBuilder& builder) {
-  const Layout mode = layout.mode(index);
-  if (mode.rank() == 1) return builder.add(mode);
-  for (std::size_t i = 0; i < mode.rank(); ++i) builder.add(mode.mode(i));
+void expect_modes(LayoutView layout, const Tiler::Modes& modes) {
+  if (modes.size() > layout.rank()) refuse("the tiler has more modes than the layout");
+  if (layout.rank() == 0) refuse("() has no modes");
+}
+
+void add_logical(LayoutView layout, const Tiler& tiler, Split split, LayoutBuilder& builder) {
+  const auto divide = [&](LayoutView by) {
+    builder.open();
+    split(layout, by, builder, builder);
+    builder.close();
+  };
+  if (at_leaf(tiler, divide)) return;
+  if (tiler.modes() == nullptr) return builder.add(layout);
+  expect_modes(layout, *tiler.modes());
+  builder.open();
+  for (std::size_t i = 0; i < layout.rank(); ++i)
+    if (i < tiler.modes()->size())
+      add_logical(layout[i], (*tiler.modes())[i], split, builder);
+    else
+      builder.add(layout[i]);
+  builder.close();
+}
+
+void add_zipped(LayoutView layout, const Tiler& tiler, Split split, LayoutBuilder& first,
+                LayoutBuilder& second) {
+  if (at_leaf(tiler, [&](LayoutView by) { split(layout, by, first, second); })) return;
+  if (tiler.modes() == nullptr) {  // `_` leaves the mode: it must be a pair already
+    if (!layout.shape.is_tuple() || layout.rank() != 2)
+      refuse("{} is no pair of tile and rest", to_text(layout.shape));
+    first.add(layout[0]);
+    return second.add(layout[1]);
+  }
+  expect_modes(layout, *tiler.modes());
+  first.open();
+  second.open();
+  for (std::size_t i = 0; i < layout.rank(); ++i)
+    if (i < tiler.modes()->size())
+      add_zipped(layout[i], (*tiler.modes())[i], split, first, second);
+    else
+      second.add(layout[i]);
+  first.close();
+  second.close();
+}
+
+// The modes of `half`, or `half` itself when it is one.
+void add_unpacked(LayoutView half, LayoutBuilder& builder) {
+  if (half.rank() == 1) return builder.add(half);
+  for (std::size_t i = 0; i < half.rank(); ++i) builder.add(half[i]);
+}
+
+Integers shapes_of(const FlatModes& modes) {
+  Integers shapes;
+  for (const FlatMode& mode : modes) shapes.push_back(mode.shape);
+  return shapes;
+}
+
+// The layout at the tiler's coordinates, and at those the tiler leaves out.
+void split_tile(LayoutView layout, LayoutView tiler, LayoutBuilder& tile, LayoutBuilder& rest) {
+  const FlatModes flat = some_flat_modes(layout), modes = modes_to_compose(flat);
+  const FlatModes left_out = complemented(filtered(some_flat_modes(tiler)), shapes_of(coalesced(flat)));
+  add_composed(modes, tiler, tile);
+  const bool several = left_out.size() != 1;
+  if (several) rest.open();
+  for (const FlatMode& mode : left_out) {
+    const TupleNode shape{mode.shape}, stride{mode.stride};
+    add_composed(modes, {TupleView(&shape), TupleView(&stride)}, rest);
+  }
+  if (several) rest.close();
+}
+
+Layout divided(std::string_view name, const Layout& layout, const Tiler& tiler, Arrangement arrangement) {
+  return named_operation(
+      name, [&] { return split_by_mode(layout, tiler, split_tile, arrangement); }, layout, tiler);
 }
 
 }  // namespace
 
-Layout zipped(const Layout& layout, const Tiler& tiler) {
-  const Halves shape = unzipped(layout.shape(), tiler), stride = unzipped(layout.stride(), tiler);
-  return {tuple({shape.first, shape.second}), tuple({stride.first, stride.second})};
-}
-
-Layout unpacked(const Layout& layout, bool both) {
+Layout split_by_mode(const Layout& layout, const Tiler& tiler, Split split, Arrangement arrangement) {
   LayoutBuilder builder;
+  if (arrangement == Arrangement::logical) {
+    add_logical(layout, tiler, split, builder);
+    return builder.take();
+  }
+  LayoutBuilder first, second;
+  add_zipped(layout, tiler, split, first, second);
   builder.open();
-  if (both)
-    add_unpacked(layout, 0, builder);
+  if (arrangement == Arrangement::flat)
+    add_unpacked(first.view(), builder);
   else
-    builder.add(layout.mode(0));
-  add_unpacked(layout, 1, builder);
+    builder.add(first.view());
+  if (arrangement == Arrangement::zipped)
+    builder.add(second.view());
+  else
+    add_unpacked(second.view(), builder);
   builder.close();
   return builder.take();
 }
 
-namespace {
-
-Layout divided_by(const Layout& layout, const Layout& tiler) {
-  return composition(layout, make_layout({tiler, complement(tiler, coalesce(layout).shape())}));
-}
-
-}  // namespace
-
 Layout logical_divide(const Layout& layout, const Tiler& tiler) {
-  return named_operation(
-      "logical_divide", [&] { return by_mode(layout, tiler, divided_by); }, layout, tiler);
+  return divided("logical_divide", layout, tiler, Arrangement::logical);
 }
 
 Layout zipped_divide(const Layout& layout, const Tiler& tiler) {
-  return named_operation(
-      "zipped_divide", [&] { return zipped(by_mode(layout, tiler, divided_by), tiler); }, layout, tiler);
+  return divided("zipped_divide", layout, tiler, Arrangement::zipped);
 }
 
 Layout tiled_divide(const Layout& layout, const Tiler& tiler) {
-  return named_operation(
-      "tiled_divide", [&] { return unpacked(zipped(by_mode(layout, tiler, divided_by), tiler), false); },
-      layout, tiler);
+  return divided("tiled_divide", layout, tiler, Arrangement::tiled);
 }
 
 Layout flat_divide(const Layout& layout, const Tiler& tiler) {
-  return named_operation(
-      "flat_divide", [&] { return unpacked(zipped(by_mode(layout, tiler, divided_by), tiler), true); },
-      layout, tiler);
+  return divided("flat_divide", layout, tiler, Arrangement::flat);
 }
 
 }  // namespace gpuforge::layout

@@ -1,5 +1,5 @@
-// What divisions and products share: a tiler taken apart by modes, and the three ways to arrange what comes
-// out. Not installed.
+// What divisions and products share: a tiler taken apart by modes, and the ways to arrange the two halves
+// that come out of each mode (tile and rest, or block and repetitions). Not installed.
 #pragma once
 
 #include "gpuforge/layout/flat_modes.h"
@@ -7,28 +7,17 @@
 
 namespace gpuforge::layout {
 
-// Tiles and rests, each together: ((tile,..),(rest,..)).
-Layout zipped(const Layout& layout, const Tiler& tiler);
-// The second of two modes, or both, without its parentheses.
-Layout unpacked(const Layout& layout, bool both);
+enum class Arrangement {
+  logical,  // ((first,second),..)
+  zipped,   // ((first,..),(second,..))
+  tiled,    // ((first,..),second,..)
+  flat      // (first,..,second,..)
+};
 
-// `change(mode, layout)` at each layout or size of the tiler. Modes beyond the tiler stay.
-template <class Change>
-Layout by_mode(const Layout& layout, const Tiler& tiler, const Change& change) {
-  if (const auto* const by = std::get_if<Layout>(&tiler.value())) return change(layout, *by);
-  if (const auto* const size = std::get_if<Integer>(&tiler.value()))
-    return change(layout, Layout(IntTuple(*size)));
-  if (tiler.modes() == nullptr) return layout;
-  if (tiler.modes()->size() > layout.rank()) refuse("the tiler has more modes than the layout");
-  if (layout.rank() == 0) refuse("() has no modes");
-  LayoutBuilder builder;
-  builder.open();
-  for (std::size_t i = 0; i < layout.rank(); ++i) {
-    const Layout mode = layout.mode(i);
-    builder.add(i < tiler.modes()->size() ? by_mode(mode, (*tiler.modes())[i], change) : mode);
-  }
-  builder.close();
-  return builder.take();
-}
+// Writes the two halves of a mode, each to its builder; for logical arrangements the two are one.
+using Split = void (*)(LayoutView mode, LayoutView tiler, LayoutBuilder& first, LayoutBuilder& second);
+
+// `split` at each layout or size of the tiler. Modes beyond the tiler stay, among the second halves.
+Layout split_by_mode(const Layout& layout, const Tiler& tiler, Split split, Arrangement arrangement);
 
 }  // namespace gpuforge::layout

@@ -2,14 +2,21 @@
 
 #include <algorithm>
 
+#include "gpuforge/layout/operation.h"
+
 namespace gpuforge::layout {
 
-FlatModes flat_modes(const Layout& layout) {
+FlatModes flat_modes(LayoutView layout) {
   FlatModes modes;
-  const TupleView shape = layout.shape(), stride = layout.stride();
-  for (std::size_t i = 0; i < shape.node_count(); ++i)  // congruent: the same nodes
-    if (shape.nodes()[i].kind != TupleNode::Kind::tuple)
-      modes.push_back({shape.nodes()[i].value, stride.nodes()[i].value});
+  const TupleNode *const shape = layout.shape.nodes(), *const stride = layout.stride.nodes();
+  for (std::size_t i = 0; i < layout.shape.node_count(); ++i)  // congruent: the same nodes
+    if (shape[i].kind != TupleNode::Kind::tuple) modes.push_back({shape[i].value, stride[i].value});
+  return modes;
+}
+
+FlatModes some_flat_modes(LayoutView layout) {
+  FlatModes modes = flat_modes(layout);
+  if (modes.empty()) refuse("() has no modes");
   return modes;
 }
 
@@ -36,10 +43,21 @@ FlatModes coalesced(const FlatModes& flat, bool beyond) {
   return result;
 }
 
+FlatModes filtered(FlatModes flat) {
+  for (FlatMode& mode : flat)
+    if (mode.stride.is(0)) mode.shape = 1;
+  return coalesced(flat);
+}
+
 void LayoutBuilder::add(const FlatModes& modes) {
   if (modes.size() != 1) open();
   for (const FlatMode& mode : modes) add(mode.shape, mode.stride);
   if (modes.size() != 1) close();
+}
+
+Layout LayoutBuilder::take() {
+  GPUFORGE_ASSERT(open_.empty() && shape_.nodes_.size() > 0, "layout: a layout was taken before it was whole");
+  return {Layout::Congruent{}, std::move(shape_), std::move(stride_)};
 }
 
 Layout layout_of(const FlatModes& modes) {

@@ -31,34 +31,6 @@ IntTuple tuple(std::initializer_list<IntTuple> elements) {
   return builder.take();
 }
 
-void TupleBuilder::count_element() {
-  if (open_.empty()) return;
-  TupleNode& around = built_.nodes_[open_.back()];
-  around.value = around.value.value() + 1;
-}
-
-void TupleBuilder::open() {
-  count_element();
-  open_.push_back(static_cast<std::uint32_t>(built_.nodes_.size()));
-  built_.nodes_.push_back({0, 1, TupleNode::Kind::tuple});
-}
-
-void TupleBuilder::close() {
-  const std::uint32_t at = open_.back();
-  open_.erase(open_.size() - 1);
-  built_.nodes_[at].span = static_cast<std::uint32_t>(built_.nodes_.size()) - at;
-}
-
-void TupleBuilder::add(Integer value) {
-  count_element();
-  built_.nodes_.push_back({value, 1, TupleNode::Kind::integer});
-}
-
-void TupleBuilder::add(TupleView element) {
-  count_element();
-  built_.nodes_.append(element.nodes(), element.node_count());
-}
-
 IntTuple TupleBuilder::take() {
   GPUFORGE_ASSERT(open_.empty() && !built_.nodes_.empty(), "layout: a tuple was taken before it was whole");
   return std::move(built_);

@@ -82,6 +82,7 @@ class IntTuple {
 
  private:
   friend class TupleBuilder;
+  friend class LayoutBuilder;
   struct Empty {};
   explicit IntTuple(Empty) {}
   InlineVector<TupleNode, 12> nodes_;
@@ -94,15 +95,33 @@ IntTuple tuple(std::initializer_list<IntTuple> elements);
 class TupleBuilder {
  public:
   TupleBuilder() : built_(IntTuple::Empty{}) {}
-  void open();
-  void close();
-  void add(Integer value);
-  void add(TupleView element);
+  void open() {
+    count_element();
+    open_.push_back(static_cast<std::uint32_t>(built_.nodes_.size()));
+    built_.nodes_.push_back({0, 1, TupleNode::Kind::tuple});
+  }
+  void close() {
+    const std::uint32_t at = open_.back();
+    open_.erase(open_.size() - 1);
+    built_.nodes_[at].span = static_cast<std::uint32_t>(built_.nodes_.size()) - at;
+  }
+  void add(Integer value) {
+    count_element();
+    built_.nodes_.push_back({value, 1, TupleNode::Kind::integer});
+  }
+  void add(TupleView element) {
+    count_element();
+    built_.nodes_.append(element.nodes(), element.node_count());
+  }
   // One element must have been added, or one tuple opened and closed.
   IntTuple take();
 
  private:
-  void count_element();
+  void count_element() {
+    if (open_.empty()) return;
+    TupleNode& around = built_.nodes_[open_.back()];
+    around.value = around.value.value() + 1;
+  }
   IntTuple built_;
   InlineVector<std::uint32_t, 8> open_;  // where the tuples stand that are not closed
 };

@@ -6,38 +6,28 @@
 namespace gpuforge::layout {
 namespace {
 
-// Neighbours that are both known, or both unknown, as their product.
-IntTuple coalesced_shape(TupleView shape) {
-  const IntTuple flat = flatten(shape);
-  if (!flat.is_tuple()) return flat;
-  if (flat.rank() == 0) refuse("() has no modes");
-  InlineVector<Integer, 16> parts;
-  for (const TupleView element : flat.view()) {
-    const Integer part = element.integer();
-    if (!parts.empty() && parts.back().known() == part.known())
-      parts.back() = parts.back() * part;
-    else
-      parts.push_back(part);
-  }
-  if (parts.size() == 1) return parts[0];
-  TupleBuilder builder;
-  builder.open();
-  for (const Integer part : parts) builder.add(part);
-  builder.close();
-  return builder.take();
+Integers integers_of(TupleView tuple) {
+  Integers all;
+  for (std::size_t i = 0; i < tuple.node_count(); ++i)
+    if (tuple.nodes()[i].kind != TupleNode::Kind::tuple) all.push_back(tuple.nodes()[i].value);
+  if (all.empty()) refuse("() has no modes");
+  return all;
 }
 
-// What is left of the shape's parts after the first `count` of all.
-IntTuple divided(TupleView shape, Integer count) {
-  if (!shape.is_tuple()) return ceil_div(shape.integer(), count);
-  TupleBuilder builder;
-  builder.open();
-  for (const TupleView part : shape) {
-    builder.add(divided(part, count));
-    count = ceil_div(count, product(part));
+// Compact modes behind stride `next`. Sizes that are all known, or all unknown, are one where they are
+// neighbours.
+void add_compact(const Integers& sizes, Integer next, FlatModes& modes) {
+  const std::size_t first = modes.size();
+  for (const Integer size : sizes)
+    if (modes.size() > first && modes.back().shape.known() == size.known())
+      modes.back().shape = modes.back().shape * size;
+    else
+      modes.push_back({size, 0});
+  for (std::size_t i = first; i < modes.size(); ++i) {
+    if (modes[i].shape.is(1)) continue;
+    modes[i].stride = next;
+    next = next * modes[i].shape;
   }
-  builder.close();
-  return builder.take();
 }
 
 // The modes' numbers, by stride. Equal strides keep the order that this exchange of neighbours leaves them
@@ -54,8 +44,8 @@ ModeOrder by_stride(const FlatModes& modes, bool known_only) {
 }
 
 // coordinate 1 of each mode, as an index of the domain
-InlineVector<Integer, 16> prefix_products(const FlatModes& modes) {
-  InlineVector<Integer, 16> products;
+Integers prefix_products(const FlatModes& modes) {
+  Integers products;
   Integer next = 1;
   for (const FlatMode& mode : modes) {
     products.push_back(next);
@@ -65,49 +55,59 @@ InlineVector<Integer, 16> prefix_products(const FlatModes& modes) {
 }
 
 FlatModes coalesced_modes(const Layout& layout) {
-  const FlatModes flat = flat_modes(layout);
-  if (flat.empty()) refuse("() has no modes");
-  return coalesced(flat);
+  return coalesced(some_flat_modes(layout));
 }
 
-Layout complement_of(FlatModes left, TupleView cotarget) {
-  if (left.size() == 1 && left[0].stride.is(0)) return Layout(coalesced_shape(cotarget));
-  for (const FlatMode& mode : left)
-    if (left.size() > 1 && !mode.stride.known()) refuse("with a stride of ? only one mode has a complement");
+}  // namespace
+
+FlatModes complemented(FlatModes modes, const Integers& cotarget) {
   FlatModes result;
-  Integer reached = 1;  // all smaller indices are taken by the layout and the modes so far
-  while (!left.empty()) {
+  if (modes.size() == 1 && modes[0].stride.is(0)) {
+    add_compact(cotarget, 1, result);
+    return result;
+  }
+  for (const FlatMode& mode : modes)
+    if (modes.size() > 1 && !mode.stride.known()) refuse("with a stride of ? only one mode has a complement");
+  Integer reached = 1;  // all smaller indices are taken by the modes and the result so far
+  while (!modes.empty()) {
     std::size_t smallest = 0;
-    for (std::size_t i = 1; i < left.size(); ++i)
-      if (left[i].stride.value() < left[smallest].stride.value()) smallest = i;
-    const FlatMode mode = left[smallest];
-    left.erase(smallest);
+    for (std::size_t i = 1; i < modes.size(); ++i)
+      if (modes[i].stride.value() < modes[smallest].stride.value()) smallest = i;
+    const FlatMode mode = modes[smallest];
+    modes.erase(smallest);
     const Integer gap = mode.stride / reached;
     if (gap.is(0)) refuse("it gives the same index for different coordinates");
     result.push_back({gap, reached});
     reached = mode.stride * mode.shape;
   }
-  const IntTuple rest = coalesced_shape(divided(cotarget, reached));
-  const Layout rest_layout(rest, compact_col_major(rest, reached));
-  for (const FlatMode& mode : flat_modes(rest_layout)) result.push_back(mode);
-  return layout_of(coalesced(result));
+  // What is left of the cotarget after the first `reached` of it.
+  Integers rest;
+  Integer count = reached;
+  for (const Integer size : cotarget) {
+    rest.push_back(ceil_div(size, count));
+    if (rest.size() < cotarget.size()) count = ceil_div(count, size);
+  }
+  add_compact(rest, reached, result);
+  return coalesced(result);
 }
-
-}  // namespace
 
 Layout complement(const Layout& layout) {
   return named_operation(
       "complement",
       [&] {
-        const Layout filtered = filter(layout);
-        return complement_of(flat_modes(filtered), IntTuple(cosize(filtered)));
+        const FlatModes modes = filtered(some_flat_modes(layout));
+        Integers cotarget;
+        cotarget.push_back(cosize(layout_of(modes)));
+        return layout_of(complemented(modes, cotarget));
       },
       layout);
 }
 
 Layout complement(const Layout& layout, TupleView cotarget) {
   return named_operation(
-      "complement", [&] { return complement_of(flat_modes(filter(layout)), cotarget); }, layout, cotarget);
+      "complement",
+      [&] { return layout_of(complemented(filtered(some_flat_modes(layout)), integers_of(cotarget))); },
+      layout, cotarget);
 }
 
 Layout right_inverse(const Layout& layout) {
@@ -157,13 +157,10 @@ Layout left_inverse(const Layout& layout) {
 }
 
 Layout nullspace(const Layout& layout) {
-  const FlatModes modes = flat_modes(layout);
-  const IntTuple shape = flatten(layout.shape());
-  const Layout compact(shape);
+  const FlatModes modes = flat_modes(layout), compact = flat_modes(Layout(layout.shape()));
   FlatModes result;
-  const FlatModes compact_modes = flat_modes(compact);
   for (std::size_t i = 0; i < modes.size(); ++i)
-    if (modes[i].stride.is(0)) result.push_back(compact_modes[i]);
+    if (modes[i].stride.is(0)) result.push_back(compact[i]);
   return layout_of(result);
 }
 

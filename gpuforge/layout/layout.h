@@ -3,10 +3,9 @@
 // operations on them, and their text. Not here: data (array/), the same notions as types in kernels
 // (kernels/tile.cuh), pictures (picture.h).
 //
-// Results are those of CuTe's C++ templates for compile-time integers, known integers standing for
-// compile-time ones and
-// `?` for run-time ones. What does not compile there is an invalid_argument Error here, which names the
-// operation, its operands, and why.
+// Results are those of CuTe's C++ templates, known integers standing for its compile-time ones and `?` for
+// its run-time ones. What does not compile there is an invalid_argument Error here, which names the operation,
+// its operands, and why.
 #pragma once
 
 #include <cstddef>
@@ -35,6 +34,10 @@ class Layout {
   friend bool operator==(const Layout&, const Layout&) = default;
 
  private:
+  friend class LayoutBuilder;
+  struct Congruent {};  // for what was written side by side
+  Layout(Congruent, IntTuple&& shape, IntTuple&& stride);
+
   IntTuple shape_;
   IntTuple stride_;
 };

@@ -88,6 +88,11 @@ Layout::Layout(IntTuple shape, IntTuple stride) : shape_(std::move(shape)), stri
   check_sizes(shape_);
 }
 
+Layout::Layout(Congruent, IntTuple&& shape, IntTuple&& stride)
+    : shape_(std::move(shape)), stride_(std::move(stride)) {
+  check_sizes(shape_);
+}
+
 Layout::Layout(const IntTuple& shape) : shape_(shape) {
   check_sizes(shape);
   stride_ = compact_col_major(shape);

@@ -6,15 +6,15 @@ namespace {
 
 // `change` at each integer of the profile; modes beyond the profile stay.
 template <class Change>
-void add_by_profile(const Layout& layout, TupleView profile, const Change& change, LayoutBuilder& builder) {
-  if (!profile.is_tuple()) return builder.add(change(layout));
+void add_by_profile(LayoutView layout, TupleView profile, const Change& change, LayoutBuilder& builder) {
+  if (!profile.is_tuple()) return builder.add(change(some_flat_modes(layout)));
   if (profile.rank() > layout.rank())
-    refuse("the profile {} has more modes than {}", to_text(profile), to_text(layout));
+    refuse("the profile {} has more modes than {}", to_text(profile), to_text(layout.shape));
   if (profile.rank() == 0 && layout.rank() == 0) refuse("() has no modes");
   builder.open();
   std::size_t at = 0;
-  for (const TupleView part : profile) add_by_profile(layout.mode(at++), part, change, builder);
-  for (; at < layout.rank(); ++at) builder.add(layout.shape()[at], layout.stride()[at]);
+  for (const TupleView part : profile) add_by_profile(layout[at++], part, change, builder);
+  for (; at < layout.rank(); ++at) builder.add(layout[at]);
   builder.close();
 }
 
@@ -34,8 +34,8 @@ Layout written(const Write& write) {
   return builder.take();
 }
 
-void add_modes(const Layout& layout, std::size_t begin, std::size_t end, LayoutBuilder& builder) {
-  for (; begin < end; ++begin) builder.add(layout.shape()[begin], layout.stride()[begin]);
+void add_modes(LayoutView layout, std::size_t begin, std::size_t end, LayoutBuilder& builder) {
+  for (; begin < end; ++begin) builder.add(layout[begin]);
 }
 
 void expect_range(std::size_t begin, std::size_t end, std::size_t rank) {
@@ -77,9 +77,7 @@ Layout coalesce(const Layout& layout) {
   return named_operation(
       "coalesce",
       [&] {
-        const FlatModes flat = flat_modes(layout);
-        if (flat.empty()) refuse("() has no modes");
-        return layout_of(coalesced(flat));
+        return layout_of(coalesced(some_flat_modes(layout)));
       },
       layout);
 }
@@ -87,37 +85,33 @@ Layout coalesce(const Layout& layout) {
 Layout coalesce(const Layout& layout, TupleView profile) {
   return named_operation(
       "coalesce",
-      [&] { return by_profile(layout, profile, [](const Layout& mode) { return coalesce(mode); }); }, layout,
+      [&] { return by_profile(layout, profile, [](const FlatModes& flat) { return coalesced(flat); }); }, layout,
       profile);
 }
 
 Layout filter_zeros(const Layout& layout) {
   LayoutBuilder builder;
-  const auto add = [&](const auto& self, TupleView shape, TupleView stride) -> void {
-    if (!shape.is_tuple()) {
-      const Integer step = stride.integer();
-      return builder.add(step.is(0) ? Integer(1) : shape.integer(), step);
+  const auto add = [&](const auto& self, LayoutView part) -> void {
+    if (!part.shape.is_tuple()) {
+      const Integer stride = part.stride.integer();
+      return builder.add(stride.is(0) ? Integer(1) : part.shape.integer(), stride);
     }
     builder.open();
-    auto part_stride = stride.begin();
-    for (const TupleView part : shape) {
-      self(self, part, *part_stride);
-      ++part_stride;
-    }
+    for (std::size_t i = 0; i < part.rank(); ++i) self(self, part[i]);
     builder.close();
   };
-  add(add, layout.shape(), layout.stride());
+  add(add, layout);
   return builder.take();
 }
 
 Layout filter(const Layout& layout) {
   return named_operation(
-      "filter", [&] { return coalesce(filter_zeros(layout)); }, layout);
+      "filter", [&] { return layout_of(filtered(some_flat_modes(layout))); }, layout);
 }
 
 Layout filter(const Layout& layout, TupleView profile) {
   return named_operation(
-      "filter", [&] { return by_profile(layout, profile, [](const Layout& mode) { return filter(mode); }); },
+      "filter", [&] { return by_profile(layout, profile, filtered); },
       layout, profile);
 }
 

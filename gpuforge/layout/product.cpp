@@ -1,21 +1,27 @@
 #include <algorithm>
 
 #include "gpuforge/layout/divide.h"
-#include "gpuforge/layout/operation.h"
 
 namespace gpuforge::layout {
 namespace {
 
-Layout repeated_by(const Layout& block, const Layout& tiler) {
-  const IntTuple room = size(block) * cosize(tiler);
-  return make_layout({block, composition(complement(block, room), tiler)});
+// The block, and as many of it as the tiler has elements, in the tiler's order.
+void split_repetitions(LayoutView block, LayoutView tiler, LayoutBuilder& first, LayoutBuilder& second) {
+  const FlatModes flat = some_flat_modes(block);
+  Integers room;
+  room.push_back(product(block.shape) * cosize(tiler));
+  const FlatModes free = complemented(filtered(flat), room);
+  first.add(block);
+  add_composed(modes_to_compose(free), tiler, second);
 }
 
 // Block and tiler of the same rank, mode beside mode.
 Layout repeated(const Layout& block, const Layout& tiler, bool block_first) {
   const std::size_t rank = std::max(block.rank(), tiler.rank());
-  const Layout both = repeated_by(append(block, rank, {}), append(tiler, rank, {}));
-  return block_first ? zip(both.mode(0), both.mode(1)) : zip(both.mode(1), both.mode(0));
+  LayoutBuilder blocks, repetitions;
+  split_repetitions(append(block, rank, {}), append(tiler, rank, {}), blocks, repetitions);
+  const Layout first = blocks.take(), second = repetitions.take();
+  return block_first ? zip(first, second) : zip(second, first);
 }
 
 IntTuple sizes_of_modes(TupleView shape) {
@@ -45,28 +51,27 @@ Layout tiled_to_shape(const Layout& block, TupleView shape, const IntTuple* orde
   return repeated(padded, order == nullptr ? Layout(counted) : make_ordered_layout(counted, *order), true);
 }
 
+Layout multiplied(std::string_view name, const Layout& block, const Tiler& tiler, Arrangement arrangement) {
+  return named_operation(
+      name, [&] { return split_by_mode(block, tiler, split_repetitions, arrangement); }, block, tiler);
+}
+
 }  // namespace
 
 Layout logical_product(const Layout& block, const Tiler& tiler) {
-  return named_operation(
-      "logical_product", [&] { return by_mode(block, tiler, repeated_by); }, block, tiler);
+  return multiplied("logical_product", block, tiler, Arrangement::logical);
 }
 
 Layout zipped_product(const Layout& block, const Tiler& tiler) {
-  return named_operation(
-      "zipped_product", [&] { return zipped(by_mode(block, tiler, repeated_by), tiler); }, block, tiler);
+  return multiplied("zipped_product", block, tiler, Arrangement::zipped);
 }
 
 Layout tiled_product(const Layout& block, const Tiler& tiler) {
-  return named_operation(
-      "tiled_product", [&] { return unpacked(zipped(by_mode(block, tiler, repeated_by), tiler), false); },
-      block, tiler);
+  return multiplied("tiled_product", block, tiler, Arrangement::tiled);
 }
 
 Layout flat_product(const Layout& block, const Tiler& tiler) {
-  return named_operation(
-      "flat_product", [&] { return unpacked(zipped(by_mode(block, tiler, repeated_by), tiler), true); },
-      block, tiler);
+  return multiplied("flat_product", block, tiler, Arrangement::flat);
 }
 
 Layout blocked_product(const Layout& block, const Layout& tiler) {
