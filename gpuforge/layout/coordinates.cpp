@@ -182,6 +182,7 @@ Integer crd2idx(TupleView coordinate, TupleView shape) {
   return named_operation(
       "crd2idx",
       [&] {
+        if (flatten(coordinate).rank() == 0) refuse("{} is no coordinate", to_text(coordinate));
         Horner horner;
         horner.add(coordinate, shape);
         return horner.index;

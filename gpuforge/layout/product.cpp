@@ -32,19 +32,24 @@ IntTuple sizes_of_modes(TupleView shape) {
   return builder.take();
 }
 
+bool all_known(TupleView flat) {
+  return std::all_of(flat.nodes(), flat.nodes() + flat.node_count(),
+                     [](const TupleNode& node) { return node.value.known(); });
+}
+
 Layout tiled_to_shape(const Layout& block, TupleView shape, const IntTuple* order) {
   if (block.rank() > shape.rank()) refuse("the block has more modes than the shape");
   const Layout padded = append(block, shape.rank(), {});
   const IntTuple have = sizes_of_modes(padded.shape()), want = sizes_of_modes(shape);
+  const bool checked = all_known(want);  // a shape with unknown sizes is covered, and more
   TupleBuilder counts;
   counts.open();
   for (std::size_t i = 0; i < want.rank(); ++i) {
-    const Integer count = ceil_div(want[i].integer(), have[i].integer());
-    const Integer covered = count * have[i].integer();
-    if (covered.known() && want[i].integer().known() && covered != want[i].integer())
-      refuse("mode {} of the block has size {}, which does not divide {}", i, have[i].integer().value(),
-             want[i].integer().value());
-    counts.add(count);
+    const Integer block_size = have[i].integer(), whole = want[i].integer();
+    if (checked && !block_size.known()) refuse("mode {} of the block has no known size", i);
+    if (checked && !(whole % block_size).is(0))
+      refuse("mode {} of the block has size {}, which does not divide {}", i, block_size.value(), whole.value());
+    counts.add(ceil_div(whole, block_size));
   }
   counts.close();
   const IntTuple counted = counts.take();

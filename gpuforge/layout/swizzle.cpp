@@ -53,34 +53,50 @@ struct Bits {
   }
 };
 
+// An index of which some bits may be unknown.
+struct PartlyKnown {
+  std::int64_t set = 0;
+  std::int64_t unknown = 0;
+
+  static PartlyKnown of(Integer integer) {
+    return integer.known() ? PartlyKnown{integer.value(), 0} : PartlyKnown{0, -1};
+  }
+  friend PartlyKnown operator^(PartlyKnown a, PartlyKnown b) {
+    const std::int64_t unknown = a.unknown | b.unknown;
+    return {(a.set ^ b.set) & ~unknown, unknown};
+  }
+  Integer integer() const { return unknown == 0 ? Integer(set) : Integer::unknown(); }
+};
+
 // The bits that layout and coordinate set; the layout must not carry from one mode into another.
-std::int64_t bits_of(TupleView shape, TupleView stride, TupleView coordinate) {
+PartlyKnown bits_of(TupleView shape, TupleView stride, TupleView coordinate) {
   if (shape.is_tuple()) {
     if (!coordinate.is_tuple() || coordinate.rank() != shape.rank())
       refuse("the coordinate {} is not congruent with {}", to_text(coordinate), to_text(shape));
-    std::int64_t all = 0;
-    for (std::size_t i = 0; i < shape.rank(); ++i) all ^= bits_of(shape[i], stride[i], coordinate[i]);
+    PartlyKnown all;
+    for (std::size_t i = 0; i < shape.rank(); ++i) all = all ^ bits_of(shape[i], stride[i], coordinate[i]);
     return all;
   }
   const Integer extent = shape.integer() * stride.integer();
-  if (coordinate.is_tuple() || !extent.known() || !shape.integer().known() ||
+  if (coordinate.is_tuple() || !extent.known() ||
       (!extent.is(0) && !std::has_single_bit(static_cast<std::uint64_t>(extent.value()))))
     refuse("{}:{} is no power of two", to_text(shape), to_text(stride));
+  const Integer mask = (shape.integer() - 1) * stride.integer();
+  if (!mask.known()) refuse("{}:{} is no power of two", to_text(shape), to_text(stride));
   const Integer value = coordinate.integer() * stride.integer();
-  if (!value.known()) refuse("a swizzled layout is sliced at known coordinates");
-  return value.value() & ((shape.integer() - 1) * stride.integer()).value();
+  return value.known() ? PartlyKnown{value.value() & mask.value(), 0} : PartlyKnown{0, mask.value()};
 }
 
 bool all_underscores(TupleView coordinate) {
   if (!coordinate.is_tuple()) return coordinate.is_underscore();
   for (const TupleView element : coordinate)
     if (!all_underscores(element)) return false;
-  return coordinate.rank() > 0;
+  return true;
 }
 
 // How the swizzle changes indices whose swizzled bits are those of `offset` where the layout does not set
 // them.
-Layout linear_part(const Swizzle& swizzle, std::int64_t offset) {
+Layout linear_part(const Swizzle& swizzle, PartlyKnown offset) {
   const Bits bits(swizzle);
   const std::int64_t target = swizzle.target_mask() & -swizzle.target_mask();
   const std::int64_t source = swizzle.source_mask() & -swizzle.source_mask();
@@ -88,9 +104,11 @@ Layout linear_part(const Swizzle& swizzle, std::int64_t offset) {
   modes.push_back({bits.size[0], 1});
   const auto add_bits = [&](bool of_target) {
     for (int i = 0; i < swizzle.bits(); ++i) {
-      const bool unset = (offset & ((of_target ? source : target) << i)) == 0;
+      const std::int64_t partner = (of_target ? source : target) << i;
+      const bool unset = (offset.set & partner) == 0;
       const std::int64_t step = of_target ? (unset ? target : -target) : source + (unset ? target : -target);
-      modes.push_back({2, step * bit(i)});
+      const bool known = (offset.unknown & partner) == 0;
+      modes.push_back({2, known ? Integer(step * bit(i)) : Integer::unknown()});
     }
   };
   add_bits(target < source);
@@ -202,15 +220,16 @@ SlicedLayout slice_and_offset(TupleView coordinate, const SwizzledLayout& layout
   const Layout sliced = slice(coordinate, layout.layout), diced = dice(coordinate, layout.layout);
   const IntTuple at = dice(coordinate, coordinate);
   const Layout diced_within = composition(within, diced);
-  const std::int64_t swizzled_offset =
-      known(layout.offset) ^ bits_of(diced_within.shape(), diced_within.stride(), at);
+  const IntTuple at_within = idx2crd(at, diced_within.shape());
+  const PartlyKnown swizzled_offset =
+      PartlyKnown::of(layout.offset) ^ bits_of(diced_within.shape(), diced_within.stride(), at_within);
   const Integer offset_aside = crd2idx(at, composition(aside, diced));
   const Layout sliced_within = composition(within, sliced);
   const std::int64_t active = known(value_at(sliced_within, known(size(sliced_within)) - 1));
   if ((active & ~known(swizzle(active))) != 0)
-    return {composition(swizzle, swizzled_offset, sliced), offset_aside};
+    return {composition(swizzle, swizzled_offset.integer(), sliced), offset_aside};
   return {composition(linear_part(swizzle, swizzled_offset), sliced),
-          swizzle(swizzled_offset) + offset_aside};
+          swizzle(swizzled_offset.integer()) + offset_aside};
 }
 
 AnyLayout slice(TupleView coordinate, const SwizzledLayout& layout) {
@@ -267,10 +286,10 @@ Swizzle downcast(const Swizzle& swizzle, std::int64_t count) {
 AnyLayout upcast(const SwizzledLayout& layout, std::int64_t count) {
   return named_operation(
       "upcast",
-      [&] {
-        const Swizzle swizzle = upcast(layout.swizzle, count);
+      [&]() -> AnyLayout {
         if (!(layout.offset % count).is(0)) refuse("the offset is no multiple of {}", count);
-        return composition(swizzle, layout.offset / count, upcast(layout.layout, count));
+        return SwizzledLayout{upcast(layout.swizzle, count), layout.offset / count,
+                              upcast(layout.layout, count)};
       },
       layout, count);
 }
