@@ -43,6 +43,14 @@ Integer product(TupleView tuple) {
   return result;
 }
 
+IntTuple product_each(TupleView tuple) {
+  TupleBuilder builder;
+  builder.open();
+  for (const TupleView element : tuple) builder.add(product(element));
+  builder.close();
+  return builder.take();
+}
+
 std::size_t depth(TupleView tuple) {
   if (!tuple.is_tuple()) return 0;
   std::size_t deepest = 0;

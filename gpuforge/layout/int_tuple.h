@@ -133,6 +133,8 @@ IntTuple parse_tuple(std::string_view text);
 
 // The product of all; 1 for `()`.
 Integer product(TupleView tuple);
+// The product of each element: `((2,4),8)` is `(8,8)`; a tuple of one for an integer.
+IntTuple product_each(TupleView tuple);
 // 0 for an integer.
 std::size_t depth(TupleView tuple);
 bool has_underscore(TupleView tuple);

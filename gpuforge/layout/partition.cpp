@@ -66,14 +66,6 @@ OffsetLayout partitioned(const AnyLayout& layout, const Tiler& tiler, TupleView 
   return sliced(with_layout(layout, divided), builder.take());
 }
 
-IntTuple sizes_of_modes(TupleView shape) {
-  TupleBuilder builder;
-  builder.open();
-  for (const TupleView mode : shape) builder.add(product(mode));
-  builder.close();
-  return builder.take();
-}
-
 }  // namespace
 
 ThreadValueLayout make_layout_tv(const Layout& threads, const Layout& values) {
@@ -82,7 +74,7 @@ ThreadValueLayout make_layout_tv(const Layout& threads, const Layout& values) {
       [&] {
         const Layout tile = raked_product(threads, values);
         const Layout by_number(tuple({size(threads), size(values)}));
-        return ThreadValueLayout{sizes_of_modes(tile.shape()), composition(right_inverse(tile), by_number)};
+        return ThreadValueLayout{product_each(tile.shape()), composition(right_inverse(tile), by_number)};
       },
       threads, values);
 }
@@ -105,7 +97,7 @@ OffsetLayout local_partition(const AnyLayout& layout, const Layout& threads, Int
         } else {
           flat.add(at.view());
         }
-        return partitioned(layout, Tiler(sizes_of_modes(threads.shape()).view()), flat.take(), false);
+        return partitioned(layout, Tiler(product_each(threads.shape()).view()), flat.take(), false);
       },
       layout, threads);
 }
@@ -133,10 +125,10 @@ class Width {
     while (elements > 1 && (elements > most || most % elements != 0)) elements /= 2;
     if (elements < before) result_.why.push_back(format_text("{}: at most {} elements", why, elements));
   }
-  void limit_stride(Integer stride, std::string_view whose) {
+  void limit_step(Integer stride, std::string_view whose) {
     if (stride.is(0)) return;
-    if (!stride.known()) return limit(1, format_text("{} has a stride of ?, which may be odd", whose));
-    limit(std::abs(stride.value()), format_text("{} has stride {}", whose, stride.value()));
+    if (!stride.known()) return limit(1, format_text("{} is ?, which may be odd", whose));
+    limit(std::abs(stride.value()), format_text("{} is {}", whose, stride.value()));
   }
 
  private:
@@ -170,16 +162,19 @@ VectorWidth vector_width(const AnyLayout& layout, const ThreadValueLayout& by, s
         width.limit(alignment * 8 / element_bits,
                     format_text("the memory begins at a multiple of {} bytes", alignment));
         for (std::size_t i = side_by_side ? 1 : 0; i < values.size(); ++i)
-          width.limit_stride(values[i].stride, "a mode of values");
+          width.limit_step(values[i].stride, "the stride of a mode of values");
         for (const FlatMode& mode : flat_modes(coalesce(threads)))
-          if (!mode.shape.is(1)) width.limit_stride(mode.stride, "a mode of threads");
+          if (!mode.shape.is(1)) width.limit_step(mode.stride, "the stride of a mode of threads");
         for (const FlatMode& mode : flat_modes(rest))
-          if (!mode.shape.is(1)) width.limit_stride(mode.stride, "a mode of tiles");
+          if (!mode.shape.is(1)) width.limit_step(mode.stride, "the stride of a mode of tiles");
         if (const auto* const swizzled = std::get_if<SwizzledLayout>(&parts);
-            swizzled != nullptr && swizzled->swizzle.bits() > 0)
-          width.limit(std::int64_t{1} << swizzled->swizzle.base(),
-                      format_text("{} keeps {} elements together", to_text(swizzled->swizzle),
-                                  std::int64_t{1} << swizzled->swizzle.base()));
+            swizzled != nullptr) {
+          width.limit_step(swizzled->offset, "the offset before the swizzle");
+          const std::int64_t together = std::int64_t{1} << swizzled->swizzle.base();
+          if (swizzled->swizzle.bits() > 0)
+            width.limit(together,
+                        format_text("{} keeps {} elements together", to_text(swizzled->swizzle), together));
+        }
         result.bytes = result.elements * element_bits / 8;
         if (result.why.size() == 1) result.why.push_back("values, threads, tiles and the alignment allow it");
         return result;

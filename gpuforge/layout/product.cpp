@@ -24,14 +24,6 @@ Layout repeated(const Layout& block, const Layout& tiler, bool block_first) {
   return block_first ? zip(first, second) : zip(second, first);
 }
 
-IntTuple sizes_of_modes(TupleView shape) {
-  TupleBuilder builder;
-  builder.open();
-  for (const TupleView mode : shape) builder.add(product(mode));
-  builder.close();
-  return builder.take();
-}
-
 bool all_known(TupleView flat) {
   return std::all_of(flat.nodes(), flat.nodes() + flat.node_count(),
                      [](const TupleNode& node) { return node.value.known(); });
@@ -40,7 +32,7 @@ bool all_known(TupleView flat) {
 Layout tiled_to_shape(const Layout& block, TupleView shape, const IntTuple* order) {
   if (block.rank() > shape.rank()) refuse("the block has more modes than the shape");
   const Layout padded = append(block, shape.rank(), {});
-  const IntTuple have = sizes_of_modes(padded.shape()), want = sizes_of_modes(shape);
+  const IntTuple have = product_each(padded.shape()), want = product_each(shape);
   const bool checked = all_known(want);  // a shape with unknown sizes is covered, and more
   TupleBuilder counts;
   counts.open();
