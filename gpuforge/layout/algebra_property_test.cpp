@@ -199,7 +199,8 @@ TEST(LayoutProperty, CoordinatesAndIndicesAreInverse) {
 // `_` at some places, coordinates at the others.
 void add_part_coordinate(TupleView shape, TupleBuilder& builder) {
   if (*rc::gen::inRange(0, 3) == 0) return builder.add(IntTuple::underscore().view());
-  if (!shape.is_tuple()) return builder.add(Integer(*rc::gen::inRange<std::int64_t>(0, product(shape).value())));
+  if (!shape.is_tuple())
+    return builder.add(Integer(*rc::gen::inRange<std::int64_t>(0, product(shape).value())));
   builder.open();
   for (const TupleView part : shape) add_part_coordinate(part, builder);
   builder.close();

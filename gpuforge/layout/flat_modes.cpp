@@ -56,7 +56,8 @@ void LayoutBuilder::add(const FlatModes& modes) {
 }
 
 Layout LayoutBuilder::take() {
-  GPUFORGE_ASSERT(open_.empty() && shape_.nodes_.size() > 0, "layout: a layout was taken before it was whole");
+  GPUFORGE_ASSERT(open_.empty() && shape_.nodes_.size() > 0,
+                  "layout: a layout was taken before it was whole");
   return {Layout::Congruent{}, std::move(shape_), std::move(stride_)};
 }
 

@@ -271,8 +271,8 @@ constexpr Function kFunctions[] = {
      }},
     {"filter", "A[, profile]", "without modes of stride 0 or size 1", 1, 2,
      [](Arguments a) -> Value {
-       return behind_swizzle(
-           a[0], [&](const Layout& l) { return a.size() == 2 ? filter(l, shape_of(a[1])) : filter(l); });
+       const Layout layout = as_layout(a[0]);
+       return {a.size() == 2 ? filter(layout, shape_of(a[1])) : filter(layout)};
      }},
     {"group_modes", "A, begin, end", "these modes as one; end -1: to the last", 3, 3,
      [](Arguments a) -> Value {
@@ -366,6 +366,8 @@ constexpr Function kFunctions[] = {
      }},
     {"zipped_product", "A, tiler", "((block,..),(repetitions,..))", 2, 2,
      [](Arguments a) -> Value {
+       if (const auto* const tiler = std::get_if<SwizzledLayout>(&a[1].is))
+         return value_of(logical_product(as_plain_layout(a[0]), *tiler));
        return behind_swizzle(a[0], [&](const Layout& l) { return zipped_product(l, as_tiler(a[1])); });
      }},
     {"tiled_product", "A, tiler", "((block,..),repetition,..)", 2, 2,

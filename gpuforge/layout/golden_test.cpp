@@ -32,7 +32,8 @@ int check_cases(const std::string& name) {
     try {
       found = to_text(evaluate(expression));
     } catch (const Error& error) {
-      found = expected == kRefused && error.code() == ErrorCode::invalid_argument ? kRefused : error.message();
+      found =
+          expected == kRefused && error.code() == ErrorCode::invalid_argument ? kRefused : error.message();
     }
     EXPECT_EQ(found, expected) << name << ":" << number << ": " << expression;
     ++cases;

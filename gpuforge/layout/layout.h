@@ -4,8 +4,8 @@
 // (kernels/tile.cuh), pictures (picture.h).
 //
 // Results are those of CuTe's C++ templates, known integers standing for its compile-time ones and `?` for
-// its run-time ones. What does not compile there is an invalid_argument Error here, which names the operation,
-// its operands, and why.
+// its run-time ones. What does not compile there is an invalid_argument Error here, which names the
+// operation, its operands, and why.
 #pragma once
 
 #include <cstddef>

@@ -75,18 +75,14 @@ Layout unflatten(const Layout& layout, TupleView profile) {
 
 Layout coalesce(const Layout& layout) {
   return named_operation(
-      "coalesce",
-      [&] {
-        return layout_of(coalesced(some_flat_modes(layout)));
-      },
-      layout);
+      "coalesce", [&] { return layout_of(coalesced(some_flat_modes(layout))); }, layout);
 }
 
 Layout coalesce(const Layout& layout, TupleView profile) {
   return named_operation(
       "coalesce",
-      [&] { return by_profile(layout, profile, [](const FlatModes& flat) { return coalesced(flat); }); }, layout,
-      profile);
+      [&] { return by_profile(layout, profile, [](const FlatModes& flat) { return coalesced(flat); }); },
+      layout, profile);
 }
 
 Layout filter_zeros(const Layout& layout) {
@@ -111,8 +107,7 @@ Layout filter(const Layout& layout) {
 
 Layout filter(const Layout& layout, TupleView profile) {
   return named_operation(
-      "filter", [&] { return by_profile(layout, profile, filtered); },
-      layout, profile);
+      "filter", [&] { return by_profile(layout, profile, filtered); }, layout, profile);
 }
 
 Layout group_modes(const Layout& layout, std::size_t begin, std::size_t end) {

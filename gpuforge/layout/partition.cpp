@@ -144,6 +144,8 @@ VectorWidth vector_width(const AnyLayout& layout, const ThreadValueLayout& by, s
       [&] {
         if (element_bits < 1 || alignment < 1 || widest_bytes < 1)
           refuse("widths and alignment are at least 1");
+        if (!std::has_single_bit(static_cast<std::uint64_t>(element_bits)))
+          refuse("elements have 1, 2, 4, .. bits, not {}", element_bits);
         const AnyLayout parts = partition_tv(layout, by);
         const Layout& plain = behind_swizzle(parts);
         const Layout threads = plain.mode(0).mode(0), rest = plain.mode(1);
@@ -167,8 +169,7 @@ VectorWidth vector_width(const AnyLayout& layout, const ThreadValueLayout& by, s
           if (!mode.shape.is(1)) width.limit_step(mode.stride, "the stride of a mode of threads");
         for (const FlatMode& mode : flat_modes(rest))
           if (!mode.shape.is(1)) width.limit_step(mode.stride, "the stride of a mode of tiles");
-        if (const auto* const swizzled = std::get_if<SwizzledLayout>(&parts);
-            swizzled != nullptr) {
+        if (const auto* const swizzled = std::get_if<SwizzledLayout>(&parts); swizzled != nullptr) {
           width.limit_step(swizzled->offset, "the offset before the swizzle");
           const std::int64_t together = std::int64_t{1} << swizzled->swizzle.base();
           if (swizzled->swizzle.bits() > 0)

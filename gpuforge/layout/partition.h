@@ -36,7 +36,8 @@ struct VectorWidth {
   std::int64_t bytes = 0;
   std::vector<std::string> why;  // sentences: what each limit is, the last one binding
 };
-// `layout` maps the tensor to memory whose first element is aligned to `alignment` bytes.
+// `layout` maps the tensor to memory whose first element is aligned to `alignment` bytes. Elements have a
+// power of two bits; `bytes` is 0 for part of a byte.
 VectorWidth vector_width(const AnyLayout& layout, const ThreadValueLayout& by, std::int64_t element_bits,
                          std::int64_t alignment, std::int64_t widest_bytes = 16);
 

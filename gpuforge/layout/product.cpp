@@ -40,7 +40,8 @@ Layout tiled_to_shape(const Layout& block, TupleView shape, const IntTuple* orde
     const Integer block_size = have[i].integer(), whole = want[i].integer();
     if (checked && !block_size.known()) refuse("mode {} of the block has no known size", i);
     if (checked && !(whole % block_size).is(0))
-      refuse("mode {} of the block has size {}, which does not divide {}", i, block_size.value(), whole.value());
+      refuse("mode {} of the block has size {}, which does not divide {}", i, block_size.value(),
+             whole.value());
     counts.add(ceil_div(whole, block_size));
   }
   counts.close();

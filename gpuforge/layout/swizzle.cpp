@@ -287,6 +287,7 @@ AnyLayout upcast(const SwizzledLayout& layout, std::int64_t count) {
   return named_operation(
       "upcast",
       [&]() -> AnyLayout {
+        if (!layout.offset.known()) refuse("the offset is not known");
         if (!(layout.offset % count).is(0)) refuse("the offset is no multiple of {}", count);
         return SwizzledLayout{upcast(layout.swizzle, count), layout.offset / count,
                               upcast(layout.layout, count)};
@@ -298,6 +299,7 @@ AnyLayout downcast(const SwizzledLayout& layout, std::int64_t count) {
   return named_operation(
       "downcast",
       [&] {
+        if (!layout.offset.known()) refuse("the offset is not known");
         return composition(downcast(layout.swizzle, count), layout.offset * count,
                            downcast(layout.layout, count));
       },

@@ -24,11 +24,13 @@ Error error_of(const Run& run) {
 TEST(LayoutText, WhatIsPrintedIsReadAgain) {
   for (const char* text : {"7", "-3", "?", "_", "()", "(4)", "((2,4),8)", "(?,_,(1))", "(((7)))"})
     EXPECT_EQ(to_text(parse_tuple(text)), text);
-  for (const char* text : {"7:1", "(4):(1)", "((2,4),8):((1,2),8)", "(?,?):(?,1)", "():()", "(2,(3,())):(-1,(0,()))"}) {
+  for (const char* text :
+       {"7:1", "(4):(1)", "((2,4),8):((1,2),8)", "(?,?):(?,1)", "():()", "(2,(3,())):(-1,(0,()))"}) {
     EXPECT_EQ(to_text(parse_layout(text)), text);
     EXPECT_EQ(to_text(evaluate(text)), text);
   }
-  for (const char* text : {"Sw<3,4,3> o 0 o (8,64):(64,1)", "Sw<1,2,-3> o 8 o 4:1", "Sw<2,0,2> o ? o (?,4):(4,1)", "Sw<3,4,3>"})
+  for (const char* text :
+       {"Sw<3,4,3> o 0 o (8,64):(64,1)", "Sw<1,2,-3> o 8 o 4:1", "Sw<2,0,2> o ? o (?,4):(4,1)", "Sw<3,4,3>"})
     EXPECT_EQ(to_text(evaluate(text)), text);
 }
 
@@ -68,7 +70,9 @@ TEST(LayoutText, MalformedTextTellsTheColumn) {
 }
 
 TEST(LayoutText, DepthIsLimitedInsteadOfTheStack) {
-  const auto nested = [](std::size_t depth) { return std::string(depth, '(') + "4" + std::string(depth, ')'); };
+  const auto nested = [](std::size_t depth) {
+    return std::string(depth, '(') + "4" + std::string(depth, ')');
+  };
   EXPECT_EQ(to_text(parse_tuple(nested(60))), nested(60));
   EXPECT_THAT(error_of([&] { parse_tuple(nested(100'000)); }).what(), HasSubstr("levels"));
   EXPECT_THAT(error_of([&] { evaluate(nested(100'000)); }).what(), HasSubstr("levels"));

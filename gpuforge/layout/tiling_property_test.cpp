@@ -73,7 +73,8 @@ TEST(LayoutProperty, DivisionByALayoutPartitions) {
 
 TEST(LayoutProperty, DivisionRoundsUp) {
   expect_for_all("a size that does not divide is covered", [] {
-    const std::int64_t size = *rc::gen::inRange<std::int64_t>(1, 300), tile = *rc::gen::inRange<std::int64_t>(1, 40);
+    const std::int64_t size = *rc::gen::inRange<std::int64_t>(1, 300),
+                       tile = *rc::gen::inRange<std::int64_t>(1, 40);
     const Layout divided = logical_divide(Layout(size, 1), Tiler(Integer(tile)));
     const std::int64_t tiles = (size + tile - 1) / tile;
     RC_ASSERT(indices_of(divided) == numbers_to(tile * tiles));
@@ -157,7 +158,8 @@ AnyLayout random_swizzled(const Layout& layout) {
 
 TEST(LayoutProperty, SwizzledLayoutsAreSlicedRight) {
   expect_for_all("offset + slice(c) == swizzle(layout(coordinate with c))", [] {
-    const Layout plain = append(random_layout({.sizes = kPowersOfTwo, .depth = 1, .gaps = false, .most = 256}), Layout());
+    const Layout plain =
+        append(random_layout({.sizes = kPowersOfTwo, .depth = 1, .gaps = false, .most = 256}), Layout());
     const AnyLayout any = random_swizzled(plain);
     const auto& swizzled = std::get<SwizzledLayout>(any);
     const auto fixed = static_cast<std::size_t>(*rc::gen::inRange<int>(0, static_cast<int>(plain.rank())));
@@ -251,10 +253,12 @@ TEST(LayoutProperty, VectorsAreContiguousAndAligned) {
     const std::int64_t columns = by.tiler[1].integer().value() * *rc::gen::element(1, 3);
     const std::int64_t pitch = columns + *rc::gen::element(0, 0, 1, 2, 4);
     const bool row_major = *rc::gen::arbitrary<bool>();
-    const Layout memory(tuple({rows, columns}), row_major ? tuple({pitch, 1}) : tuple({1, rows + pitch - columns}));
-    const AnyLayout layout = *rc::gen::inRange(0, 3) == 0
-                                 ? composition(Swizzle(2, *rc::gen::inRange(0, 4), 3), *rc::gen::element(0, 0, 2, 8), memory)
-                                 : AnyLayout(memory);
+    const Layout memory(tuple({rows, columns}),
+                        row_major ? tuple({pitch, 1}) : tuple({1, rows + pitch - columns}));
+    const AnyLayout layout =
+        *rc::gen::inRange(0, 3) == 0
+            ? composition(Swizzle(2, *rc::gen::inRange(0, 4), 3), *rc::gen::element(0, 0, 2, 8), memory)
+            : AnyLayout(memory);
     const std::int64_t bits = *rc::gen::element(8, 16, 32), alignment = *rc::gen::element(1, 2, 4, 16);
     RC_LOG() << to_text(layout) << " by " << to_text(by.tiler.view()) << " " << to_text(by.tv) << ", " << bits
              << " bits, aligned to " << alignment;
