@@ -178,10 +178,11 @@ Integer crd2idx(TupleView coordinate, const Layout& layout) {
 }
 
 Integer crd2idx(TupleView coordinate, TupleView shape) {
-  if (!coordinate.is_tuple()) return coordinate.integer();
+  if (coordinate.is_integer()) return coordinate.integer();
   return named_operation(
       "crd2idx",
       [&] {
+        expect_numbers(coordinate);
         if (flatten(coordinate).rank() == 0) refuse("{} is no coordinate", to_text(coordinate));
         Horner horner;
         horner.add(coordinate, shape);
@@ -194,6 +195,8 @@ IntTuple idx2crd(TupleView index, TupleView shape) {
   return named_operation(
       "idx2crd",
       [&] {
+        expect_numbers(index);
+        expect_numbers(shape);
         TupleBuilder builder;
         add_coordinates(index, shape, builder);
         return builder.take();
@@ -205,6 +208,9 @@ IntTuple idx2crd(TupleView index, TupleView shape, TupleView stride) {
   return named_operation(
       "idx2crd",
       [&] {
+        expect_numbers(index);
+        expect_numbers(shape);
+        expect_numbers(stride);
         TupleBuilder builder;
         add_coordinates(index, shape, stride, builder);
         return builder.take();
@@ -216,6 +222,8 @@ IntTuple crd2crd(TupleView coordinate, TupleView from_shape, TupleView to_shape)
   return named_operation(
       "crd2crd",
       [&] {
+        expect_numbers(coordinate);
+        expect_numbers(to_shape);
         TupleBuilder builder;
         add_between(coordinate, from_shape, to_shape, builder);
         return builder.take();

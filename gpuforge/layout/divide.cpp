@@ -76,7 +76,10 @@ Integers shapes_of(const FlatModes& modes) {
 // The layout at the tiler's coordinates, and at those the tiler leaves out.
 void split_tile(LayoutView layout, LayoutView tiler, LayoutBuilder& tile, LayoutBuilder& rest) {
   const FlatModes flat = some_flat_modes(layout), modes = modes_to_compose(flat);
-  const FlatModes left_out = complemented(filtered(some_flat_modes(tiler)), shapes_of(coalesced(flat)));
+  // The two ways to coalesce differ in a last mode of size 1 alone.
+  const bool same = !flat[flat.size() - 1].shape.is(1);
+  const FlatModes left_out =
+      complemented(filtered(some_flat_modes(tiler)), shapes_of(same ? modes : coalesced(flat)));
   add_composed(modes, tiler, tile);
   const bool several = left_out.size() != 1;
   if (several) rest.open();

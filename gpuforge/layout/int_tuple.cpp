@@ -37,7 +37,10 @@ IntTuple TupleBuilder::take() {
 }
 
 Integer product(TupleView tuple) {
-  if (!tuple.is_tuple()) return tuple.integer();
+  if (!tuple.is_tuple()) {
+    GPUFORGE_CHECK(tuple.is_integer(), "layout: _ has no size");
+    return tuple.integer();
+  }
   Integer result = 1;
   for (const TupleView element : tuple) result = result * product(element);
   return result;

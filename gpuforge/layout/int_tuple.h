@@ -85,7 +85,7 @@ class IntTuple {
   friend class LayoutBuilder;
   struct Empty {};
   explicit IntTuple(Empty) {}
-  InlineVector<TupleNode, 12> nodes_;
+  InlineVector<TupleNode, 16> nodes_;  // 8 integers in tuples of 2 in tuples of 2: 15 nodes
 };
 
 // A tuple of these elements, whatever their number: tuple({4}) is `(4)`.

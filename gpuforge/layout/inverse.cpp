@@ -7,6 +7,7 @@ namespace gpuforge::layout {
 namespace {
 
 Integers integers_of(TupleView tuple) {
+  expect_numbers(tuple);
   Integers all;
   for (std::size_t i = 0; i < tuple.node_count(); ++i)
     if (tuple.nodes()[i].kind != TupleNode::Kind::tuple) all.push_back(tuple.nodes()[i].value);

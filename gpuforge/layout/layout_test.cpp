@@ -11,6 +11,7 @@ namespace gpuforge::layout {
 namespace {
 
 using testing::AllOf;
+using testing::AnyOf;
 using testing::HasSubstr;
 
 std::string message_of(std::string_view expression) {
@@ -47,6 +48,16 @@ TEST(LayoutErrors, NegativeAndOverflowingSizesAreRefused) {
   EXPECT_THAT(message_of("make_layout((4294967296,4294967296,2))"), HasSubstr("63 bits"));
   EXPECT_THAT(message_of("size((4294967296,4294967296):(0,0))"), HasSubstr("63 bits"));
   EXPECT_THAT(message_of("cosize((4294967296,2):(4294967296,0))"), HasSubstr("63 bits"));
+}
+
+TEST(LayoutErrors, AnUnderscoreIsNoNumber) {
+  for (const char* expression :
+       {"size((_,4))", "compact_col_major((_,4))", "compact_row_major(_)",
+        "make_ordered_layout((2,4), (_,0))", "idx2crd(_, (2,4))", "idx2crd(3, (2,_))",
+        "idx2crd(3, (2,4), (1,_))", "crd2crd(_, 8, (2,4))", "crd2crd(3, 8, (2,_))", "crd2idx((_,1), (2,4))",
+        "complement(4:1, (_,4))", "tile_to_shape(4:1, (_))"})
+    EXPECT_THAT(message_of(expression), AnyOf(HasSubstr("numbers are expected"), HasSubstr("_ has no size")))
+        << expression;
 }
 
 TEST(LayoutErrors, ShapeAndStrideAreCongruent) {

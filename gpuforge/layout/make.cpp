@@ -103,12 +103,14 @@ Layout Layout::mode(std::size_t index) const {
 }
 
 IntTuple compact_col_major(TupleView shape, Integer first) {
+  expect_numbers(shape);
   TupleBuilder builder;
   add_col_major(shape, first, builder);
   return builder.take();
 }
 
 IntTuple compact_row_major(TupleView shape, Integer first) {
+  expect_numbers(shape);
   InlineVector<TupleNode, 16> nodes;
   nodes.append(shape.nodes(), shape.node_count());
   fill_row_major(shape, first, nodes.begin());
@@ -116,6 +118,7 @@ IntTuple compact_row_major(TupleView shape, Integer first) {
 }
 
 IntTuple compact_order(TupleView shape, TupleView order) {
+  expect_numbers(order);
   InlineVector<Ordered, 16> all;
   collect(shape, order, all);
   std::int64_t largest = 0;

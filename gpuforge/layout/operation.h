@@ -17,6 +17,11 @@ template <class... Args>
   throw Error(ErrorCode::invalid_argument, format_text(pattern, args...));
 }
 
+// `_` is for coordinates to slice with and for tilers; it is no number.
+inline void expect_numbers(TupleView tuple) {
+  if (has_underscore(tuple)) refuse("layout: numbers are expected, found {}", to_text(tuple));
+}
+
 [[noreturn]] void throw_named(const Error& error, std::string_view operation,
                               std::initializer_list<std::string> operands);
 

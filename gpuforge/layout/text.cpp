@@ -157,6 +157,7 @@ Tiler::Tiler(TupleView sizes) : value_(Whole{}) {
   if (sizes.is_integer()) value_ = sizes.integer();
   if (!sizes.is_tuple()) return;
   Modes modes;
+  modes.reserve(sizes.rank());
   for (const TupleView element : sizes) modes.emplace_back(element);
   value_ = std::move(modes);
 }
