@@ -1,6 +1,6 @@
 // Room cli: one program, one file per verb. A verb is data: the tables below are what the parser reads, what
 // --help prints, what the shells complete and what "did you mean" looks through.
-//   command, parse, suggest, help, completion   the tables and everything made from them
+//   command, parse, help, completion            the tables and everything made from them
 //   output, terminal, table, progress           what a person or a pipe sees
 //   settings, config_file                       flag > environment > project's file > user's file
 //   launch_argument, element_source             the text of `run --arg` and the elements it stands for

@@ -2,9 +2,9 @@
 #include "cli/help.h"
 #include "cli/report.h"
 #include "cli/session.h"
-#include "cli/suggest.h"
 #include "cli/verbs.h"
 #include "gpuforge/base/error.h"
+#include "gpuforge/base/suggest.h"
 
 namespace gpuforge::cli {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "cli/element_text.h"
 #include "cli/quantity.h"
-#include "cli/suggest.h"
 #include "gpuforge/array/npy.h"
 #include "gpuforge/base/error.h"
 #include "gpuforge/base/file.h"
+#include "gpuforge/base/suggest.h"
 
 namespace gpuforge::cli {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "cli/suggest.h"
 #include "gpuforge/base/error.h"
+#include "gpuforge/base/suggest.h"
 
 namespace gpuforge::cli {
 namespace {

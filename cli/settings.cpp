@@ -5,8 +5,8 @@
 
 #include "cli/config_file.h"
 #include "cli/quantity.h"
-#include "cli/suggest.h"
 #include "gpuforge/base/error.h"
+#include "gpuforge/base/suggest.h"
 
 namespace gpuforge::cli {
 namespace {

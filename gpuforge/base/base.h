@@ -5,6 +5,7 @@
 //   hash, json, utf8, file, embedded   content hashes, JSON values, text repair, files, files compiled in
 //   demangle          C++ names as people write them
 //   log, environment, version    one sink, one table of environment variables
+//   suggest           the nearest of the known names, for "did you mean"
 // Not here: anything that names a device, a kernel or CUDA.
 #pragma once
 
@@ -21,5 +22,6 @@
 #include "gpuforge/base/json.h"
 #include "gpuforge/base/log.h"
 #include "gpuforge/base/shape.h"
+#include "gpuforge/base/suggest.h"
 #include "gpuforge/base/utf8.h"
 #include "gpuforge/base/version.h"

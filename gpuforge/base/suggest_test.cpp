@@ -1,8 +1,8 @@
-#include "cli/suggest.h"
+#include "gpuforge/base/suggest.h"
 
 #include <gtest/gtest.h>
 
-namespace gpuforge::cli {
+namespace gpuforge {
 namespace {
 
 TEST(Suggest, CountsEdits) {
@@ -27,4 +27,4 @@ TEST(Suggest, FindsTheNearestOrNone) {
 }
 
 }  // namespace
-}  // namespace gpuforge::cli
+}  // namespace gpuforge

@@ -1,10 +1,10 @@
-#include "cli/suggest.h"
+#include "gpuforge/base/suggest.h"
 
 #include <algorithm>
 
 #include "gpuforge/base/format.h"
 
-namespace gpuforge::cli {
+namespace gpuforge {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   // Three rows of the usual table: a swap of neighbours looks two rows back.
@@ -47,4 +47,4 @@ std::string did_you_mean(std::string_view typed, std::span<const std::string> kn
   return best ? format_text("; did you mean '{}'?", *best) : std::string();
 }
 
-}  // namespace gpuforge::cli
+}  // namespace gpuforge

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuforge::cli {
+namespace gpuforge {
 
 // Insertions, deletions, replacements and swaps of neighbours.
 std::size_t edit_distance(std::string_view a, std::string_view b);
@@ -18,4 +18,4 @@ std::optional<std::string> nearest(std::string_view typed, std::span<const std::
 // "; did you mean 'X'?" or nothing, to be put at the end of a message.
 std::string did_you_mean(std::string_view typed, std::span<const std::string> known);
 
-}  // namespace gpuforge::cli
+}  // namespace gpuforge
