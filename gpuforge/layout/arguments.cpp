@@ -1,12 +1,32 @@
 #include "gpuforge/layout/arguments.h"
 
+#include <algorithm>
+
 #include "gpuforge/layout/operation.h"
 
 namespace gpuforge::layout {
 namespace {
 
-[[noreturn]] void unexpected(std::string_view expected, const Value& found) {
-  refuse("layout: expected {}, found {}", expected, to_text(found));
+// A layout with more modes is a slip, and appending up to a rank of billions would take all memory.
+constexpr std::int64_t kMostModes = 4096;
+
+// False where the value is no tiler.
+bool add_tiler(const Value& value, Tiler::Modes& modes) {
+  if (const auto* const layout = std::get_if<Layout>(&value.is)) {
+    modes.emplace_back(*layout);
+    return true;
+  }
+  if (const auto* const tuple = std::get_if<IntTuple>(&value.is)) {
+    modes.emplace_back(tuple->view());
+    return true;
+  }
+  const auto* const values = std::get_if<Value::Values>(&value.is);
+  if (values == nullptr) return false;
+  Tiler::Modes parts;
+  for (const Value& one : *values)
+    if (!add_tiler(one, parts)) return false;
+  modes.emplace_back(std::move(parts));
+  return true;
 }
 
 }  // namespace
@@ -19,6 +39,7 @@ std::string to_text(const Value& value) {
     std::string operator()(const OffsetLayout& part) const { return to_text(part.layout); }
     std::string operator()(const Swizzle& swizzle) const { return to_text(swizzle); }
     std::string operator()(bool truth) const { return truth ? "true" : "false"; }
+    std::string operator()(const VectorWidth& width) const { return std::to_string(width.elements); }
     std::string operator()(const Value::Values& values) const {
       std::string out = "(";
       for (const Value& one : values) out += (out.size() > 1 ? "," : "") + to_text(one);
@@ -28,47 +49,18 @@ std::string to_text(const Value& value) {
   return std::visit(Text{}, value.is);
 }
 
-const IntTuple& as_tuple(const Value& value) {
-  if (const auto* const tuple = std::get_if<IntTuple>(&value.is)) return *tuple;
-  unexpected("a number or a tuple of numbers", value);
-}
-
-std::int64_t as_number(const Value& value) {
-  const auto* const tuple = std::get_if<IntTuple>(&value.is);
-  if (tuple != nullptr && tuple->is_integer() && tuple->integer().known()) return tuple->integer().value();
-  unexpected("a number", value);
-}
-
-std::size_t as_count(const Value& value) {
-  const std::int64_t number = as_number(value);
-  if (number < 0) unexpected("0 or more", value);
-  return static_cast<std::size_t>(number);
-}
-
-Layout as_layout(const Value& value) {
-  if (const auto* const tuple = std::get_if<IntTuple>(&value.is)) return Layout(*tuple);
-  return as_plain_layout(value);
-}
-
-const Layout& as_plain_layout(const Value& value) {
-  if (const auto* const layout = std::get_if<Layout>(&value.is)) return *layout;
-  unexpected("a layout", value);
-}
-
-AnyLayout as_any_layout(const Value& value) {
-  if (const auto* const layout = std::get_if<SwizzledLayout>(&value.is)) return *layout;
-  return as_plain_layout(value);
-}
-
-Tiler as_tiler(const Value& value) {
-  if (const auto* const layout = std::get_if<Layout>(&value.is)) return *layout;
-  if (const auto* const tuple = std::get_if<IntTuple>(&value.is)) return Tiler(tuple->view());
-  if (const auto* const values = std::get_if<Value::Values>(&value.is)) {
-    Tiler::Modes modes;
-    for (const Value& one : *values) modes.push_back(as_tiler(one));
-    return modes;
-  }
-  unexpected("a layout, a number, _, or a tuple of these", value);
+std::string with_kind(const Value& value) {
+  struct Kind {
+    std::string_view operator()(const IntTuple& tuple) const { return tuple.is_tuple() ? "the tuple " : ""; }
+    std::string_view operator()(const Layout&) const { return "the layout "; }
+    std::string_view operator()(const SwizzledLayout&) const { return "the swizzled layout "; }
+    std::string_view operator()(const OffsetLayout&) const { return "the layout "; }
+    std::string_view operator()(const Swizzle&) const { return "the swizzle "; }
+    std::string_view operator()(bool) const { return "the truth value "; }
+    std::string_view operator()(const VectorWidth&) const { return ""; }
+    std::string_view operator()(const Value::Values&) const { return "the tuple "; }
+  };
+  return std::string(std::visit(Kind{}, value.is)) + to_text(value);
 }
 
 bool is_layout(const Value& value) {
@@ -81,6 +73,115 @@ bool is_swizzled(const Value& value) {
 
 Value value_of(AnyLayout layout) {
   return std::visit([](auto& one) { return Value{std::move(one)}; }, layout);
+}
+
+Value value_of(Integer number) {
+  return {IntTuple(number)};
+}
+
+Value value_of(std::size_t number) {
+  return {IntTuple(static_cast<std::int64_t>(number))};
+}
+
+Value joined(Value::Values values) {
+  const bool numbers = std::all_of(values.begin(), values.end(),
+                                   [](const Value& one) { return std::holds_alternative<IntTuple>(one.is); });
+  if (!numbers) return {std::move(values)};
+  TupleBuilder builder;
+  builder.open();
+  for (const Value& one : values) builder.add(std::get<IntTuple>(one.is));
+  builder.close();
+  return {builder.take()};
+}
+
+const Layout& behind_swizzle(const AnyLayout& layout) {
+  const auto* const swizzled = std::get_if<SwizzledLayout>(&layout);
+  return swizzled != nullptr ? swizzled->layout : std::get<Layout>(layout);
+}
+
+void Arguments::unexpected(std::size_t index, std::string_view expected) const {
+  refuse("layout: argument {} of {}({}): expected {}, found {}", index + 1, function_.name,
+         function_.parameters, expected, with_kind(values_[index]));
+}
+
+const IntTuple& Arguments::tuple(std::size_t index) const {
+  if (const auto* const tuple = get_if<IntTuple>(index)) return *tuple;
+  unexpected(index, "a number or a tuple of numbers");
+}
+
+Integer Arguments::integer(std::size_t index) const {
+  const auto* const tuple = get_if<IntTuple>(index);
+  if (tuple != nullptr && tuple->is_integer()) return tuple->integer();
+  unexpected(index, "a number");
+}
+
+std::int64_t Arguments::number(std::size_t index) const {
+  const auto* const tuple = get_if<IntTuple>(index);
+  if (tuple != nullptr && tuple->is_integer() && tuple->integer().known()) return tuple->integer().value();
+  unexpected(index, "a known number");
+}
+
+std::size_t Arguments::count(std::size_t index) const {
+  const std::int64_t value = number(index);
+  if (value < 0) unexpected(index, "0 or more");
+  if (value > kMostModes) unexpected(index, format_text("at most {}", kMostModes));
+  return static_cast<std::size_t>(value);
+}
+
+std::size_t Arguments::end(std::size_t index, std::size_t rank) const {
+  return number(index) == -1 ? rank : count(index);
+}
+
+Layout Arguments::layout(std::size_t index) const {
+  if (const auto* const tuple = get_if<IntTuple>(index)) {
+    if (has_underscore(*tuple)) unexpected(index, "a layout or a shape");
+    return Layout(*tuple);
+  }
+  return plain_layout(index);
+}
+
+const Layout& Arguments::plain_layout(std::size_t index) const {
+  if (const auto* const layout = get_if<Layout>(index)) return *layout;
+  unexpected(index, get_if<SwizzledLayout>(index) != nullptr ? "a layout without a swizzle" : "a layout");
+}
+
+AnyLayout Arguments::any_layout(std::size_t index) const {
+  if (const auto* const swizzled = get_if<SwizzledLayout>(index)) return *swizzled;
+  return layout(index);
+}
+
+Tiler Arguments::tiler(std::size_t index) const {
+  Tiler::Modes one;
+  if (add_tiler(values_[index], one)) return one.front();
+  unexpected(index, "a layout, a number, _, or a tuple of these");
+}
+
+IntTuple Arguments::shape(std::size_t index) const {
+  if (const auto* const swizzled = get_if<SwizzledLayout>(index)) return swizzled->layout.shape();
+  if (const auto* const layout = get_if<Layout>(index)) return layout->shape();
+  if (const auto* const tuple = get_if<IntTuple>(index)) return *tuple;
+  unexpected(index, "a layout or a tuple of numbers");
+}
+
+Value Arguments::mode_from(std::size_t first) const {
+  Value value = values_[0];
+  for (std::size_t i = first; i < size(); ++i) {
+    const std::size_t mode = count(i);
+    if (layout::is_layout(value)) {
+      const Value whole[] = {std::move(value)};
+      value = Arguments(function_, whole).behind_swizzle(0, [&](const Layout& layout) {
+        return layout.mode(mode);
+      });
+    } else if (const auto* const values = std::get_if<Value::Values>(&value.is)) {
+      if (mode >= values->size()) refuse("layout: {} has no mode {}", to_text(value), mode);
+      value = Value((*values)[mode]);
+    } else if (const auto* const tuple = std::get_if<IntTuple>(&value.is)) {
+      value = {IntTuple((*tuple)[mode])};
+    } else {
+      unexpected(0, "a layout or a tuple");
+    }
+  }
+  return value;
 }
 
 }  // namespace gpuforge::layout

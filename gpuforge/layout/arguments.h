@@ -5,17 +5,59 @@
 
 namespace gpuforge::layout {
 
-// Errors say what was expected and what was found.
-const IntTuple& as_tuple(const Value& value);
-std::int64_t as_number(const Value& value);
-std::size_t as_count(const Value& value);  // 0 or more
-Layout as_layout(const Value& value);      // a shape is a compact layout
-const Layout& as_plain_layout(const Value& value);
-AnyLayout as_any_layout(const Value& value);
-Tiler as_tiler(const Value& value);
-bool is_layout(const Value& value);  // swizzled ones too
-bool is_swizzled(const Value& value);
-
+// "the layout 4:1": a value's kind before its text, for messages.
+std::string with_kind(const Value& value);
+bool is_layout(const Value& value);    // swizzled ones too
+bool is_swizzled(const Value& value);  // a layout behind a swizzle
 Value value_of(AnyLayout layout);
+Value value_of(Integer number);
+Value value_of(std::size_t number);
+// A tuple of values: numbers alone are one IntTuple.
+Value joined(Value::Values values);
+const Layout& behind_swizzle(const AnyLayout& layout);
+
+// What a function was called with. What is not of the kind asked for is an Error that says which argument,
+// what was expected and what was found.
+class Arguments {
+ public:
+  Arguments(const Function& function, std::span<const Value> values) : function_(function), values_(values) {}
+
+  const Function& function() const { return function_; }
+  std::size_t size() const { return values_.size(); }
+  const Value& operator[](std::size_t index) const { return values_[index]; }
+  template <class Kind>
+  const Kind* get_if(std::size_t index) const {
+    return std::get_if<Kind>(&values_[index].is);
+  }
+  bool is_layout(std::size_t index) const { return layout::is_layout(values_[index]); }
+
+  const IntTuple& tuple(std::size_t index) const;
+  Integer integer(std::size_t index) const;  // `?` too
+  std::int64_t number(std::size_t index) const;
+  std::size_t count(std::size_t index) const;  // of modes: 0 or more
+  // The end of a range of modes: -1 is the rank.
+  std::size_t end(std::size_t index, std::size_t rank) const;
+  Layout layout(std::size_t index) const;  // a shape is a compact layout
+  const Layout& plain_layout(std::size_t index) const;
+  AnyLayout any_layout(std::size_t index) const;
+  Tiler tiler(std::size_t index) const;
+  IntTuple shape(std::size_t index) const;  // of a layout, or numbers as they are
+  // The mode of the first argument, and the mode of that, .., which the arguments from `first` on choose.
+  Value mode_from(std::size_t first) const;
+
+  // Operations that a swizzle does not take part in: done on the layout behind it.
+  template <class Change>
+  Value behind_swizzle(std::size_t index, const Change& change) const {
+    if (const auto* const swizzled = get_if<SwizzledLayout>(index))
+      return value_of(composition(swizzled->swizzle, swizzled->offset, change(swizzled->layout)));
+    return {change(layout(index))};
+  }
+
+  [[noreturn]] void unexpected(std::size_t index, std::string_view expected) const;
+
+ private:
+  const Function& function_;
+  std::span<const Value> values_;
+};
 
 }  // namespace gpuforge::layout

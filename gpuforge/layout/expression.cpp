@@ -1,10 +1,12 @@
 #include "gpuforge/layout/expression.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
+#include <utility>
 
-#include "gpuforge/layout/arguments.h"
+#include "gpuforge/base/suggest.h"
+#include "gpuforge/layout/functions.h"
+#include "gpuforge/layout/names.h"
 #include "gpuforge/layout/operation.h"
 
 namespace gpuforge::layout {
@@ -12,23 +14,20 @@ namespace {
 
 constexpr int kDeepest = 64;  // levels of parentheses
 
-// A tuple of values: numbers alone are one IntTuple.
-Value joined(Value::Values values) {
-  const bool numbers = std::all_of(values.begin(), values.end(),
-                                   [](const Value& one) { return std::holds_alternative<IntTuple>(one.is); });
-  if (!numbers) return {std::move(values)};
-  TupleBuilder builder;
-  builder.open();
-  for (const Value& one : values) builder.add(std::get<IntTuple>(one.is));
-  builder.close();
-  return {builder.take()};
+// A part of a layout is a layout within an expression, and a vector width a number; only the result of all
+// tells the rest.
+Value as_operand(Value value) {
+  if (auto* const part = std::get_if<OffsetLayout>(&value.is)) return value_of(std::move(part->layout));
+  if (const auto* const width = std::get_if<VectorWidth>(&value.is))
+    return value_of(Integer(width->elements));
+  return value;
 }
 
-bool starts_name(char c) {
-  return std::isalpha(static_cast<unsigned char>(c)) != 0;
-}
-bool continues_name(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+std::string arguments_text(const Function& function) {
+  const std::size_t least = function.least, most = function.most;
+  if (least == most) return format_text("{} argument{}", least, least == 1 ? "" : "s");
+  return most - least > 8 ? format_text("at least {}", least)
+                          : format_text("{} to {} arguments", least, most);
 }
 
 class Parser {
@@ -45,51 +44,62 @@ class Parser {
  private:
   // layout, or swizzle o offset o layout
   Value expression(int depth) {
+    skip_space();
+    const std::size_t start = at_;
     Value first = part(depth);
     if (!accept_o()) return first;
     const auto* const swizzle = std::get_if<Swizzle>(&first.is);
-    if (swizzle == nullptr) fail("a swizzle before 'o'");
+    if (swizzle == nullptr) fail_at(start, "a swizzle before 'o'", first);
+    std::size_t layout_start = at_;
     Value second = part(depth);
-    if (!accept_o()) {
-      return value_of(composition(*swizzle, 0, as_layout(second)));
+    Integer offset = 0;
+    if (accept_o()) {
+      const auto* const number = std::get_if<IntTuple>(&second.is);
+      if (number == nullptr || !number->is_integer())
+        fail_at(layout_start, "a number between the two 'o'", second);
+      offset = number->integer();
+      layout_start = at_;
+      second = part(depth);
     }
-    const IntTuple offset = as_tuple(second);
-    if (!offset.is_integer()) fail("a number between the two 'o'");
-    return value_of(composition(*swizzle, offset.integer(), as_layout(part(depth))));
+    const auto* const layout = std::get_if<Layout>(&second.is);
+    if (layout == nullptr) fail_at(layout_start, "a layout after 'o'", second);
+    return value_of(composition(*swizzle, offset, *layout));
   }
 
   Value part(int depth) {
+    skip_space();
+    const std::size_t shape_start = at_;
     Value shape = atom(depth);
     if (!accept(':')) return shape;
-    const IntTuple stride = as_tuple(atom(depth));
-    return {Layout(as_tuple(shape), stride)};
+    if (!std::holds_alternative<IntTuple>(shape.is)) fail_at(shape_start, "numbers before ':'", shape);
+    const std::size_t stride_start = at_;
+    const Value stride = atom(depth);
+    if (!std::holds_alternative<IntTuple>(stride.is)) fail_at(stride_start, "numbers after ':'", stride);
+    return {Layout(std::get<IntTuple>(shape.is), std::get<IntTuple>(stride.is))};
   }
 
   Value atom(int depth) {
     if (depth > kDeepest) fail(format_text("at most {} levels of parentheses", kDeepest));
-    if (accept('(')) return joined(list(depth + 1));
-    if (accept('?')) return {IntTuple(Integer::unknown())};
-    skip_space();
+    if (accept('(')) return joined(list(depth + 1, ')'));
+    if (accept('?')) return value_of(Integer::unknown());
     const char next = at_ < text_.size() ? text_[at_] : '\0';
     if (next == '_') {
       ++at_;
-      if (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])))
-        return {IntTuple(number())};
-      return {IntTuple::underscore()};
+      Value value{IntTuple::underscore()};
+      if (at_ < text_.size() && is_digit(text_[at_])) value = value_of(number());
+      skip_braces();
+      return value;
     }
     if (starts_name(next)) return named(depth);
-    return {IntTuple(number())};
+    return value_of(number());
   }
 
-  // Within an expression a part of a layout is a layout; only the result of all tells where it begins.
-  Value::Values list(int depth) {
+  Value::Values list(int depth, char end) {
     Value::Values values;
-    while (!accept(')')) {
-      values.push_back(expression(depth));
-      if (auto* const part = std::get_if<OffsetLayout>(&values.back().is))
-        values.back() = value_of(part->layout);
+    while (!accept(end)) {
+      values.push_back(as_operand(expression(depth)));
       if (accept(',')) continue;
-      if (!accept(')')) fail("',' or ')'");
+      if (!accept(end)) fail(format_text("',' or '{}'", end));
       break;
     }
     return values;
@@ -97,55 +107,97 @@ class Parser {
 
   Value named(int depth) {
     const std::size_t start = at_;
-    while (at_ < text_.size() && continues_name(text_[at_])) ++at_;
-    const std::string_view name = text_.substr(start, at_ - start);
-    if ((name == "Sw" || name == "S" || name == "Swizzle") && accept('<')) return {swizzle()};
+    const std::string_view name = name_at(text_, at_);
+    at_ += name.size();
+    skip_space();
+    const char next = at_ < text_.size() ? text_[at_] : '\0';
+    if (const Word* const word = find_word(name); word != nullptr && (next == '<' || is_reserved(name)))
+      return meant(*word, start, depth);
+    if (name == "X" && in_step_) return {IntTuple::underscore()};
     const auto bound = bindings_.find(name);
-    if (accept('(')) {
-      const Value::Values arguments = list(depth + 1);
-      if (bound != bindings_.end()) return applied(bound->second, arguments);
-      return call(name, arguments, start);
+    if (bound != bindings_.end()) {
+      Value value = bound->second;
+      while (accept('(')) value = apply_layout(value, list(depth + 1, ')'));
+      return value;
     }
-    if (bound != bindings_.end()) return bound->second;
-    return {IntTuple(Integer::unknown())};
+    if (const Function* const function = find_function(name)) return call(*function, depth);
+    // With a bracket it was meant to be a function or a bound layout.
+    if (next == '(' || next == '<') fail_unknown(name, start);
+    return value_of(Integer::unknown());
   }
 
-  // A(3), A(1,2), A(_,2): the index of a coordinate, or a slice.
-  static Value applied(const Value& value, Value::Values arguments) {
-    if (arguments.empty()) refuse("layout: a coordinate is expected");
-    const Value coordinate = arguments.size() == 1 ? arguments[0] : joined(std::move(arguments));
-    const Value both[] = {coordinate, value};
-    const std::string_view wanted = has_underscore(as_tuple(coordinate)) ? "slice" : "crd2idx";
-    for (const Function& function : functions())
-      if (function.name == wanted) return function.call(std::span<const Value>(both, 2));
-    GPUFORGE_ASSERT(false, "layout: the language has no {}", wanted);
-    return {};
+  // Words of CuTe's C++, and truth values as they are printed.
+  Value meant(const Word& word, std::size_t start, int depth) {
+    if (word.meaning == Word::Meaning::compose) {
+      at_ = start;
+      fail("a number, a name, '?', '_' or '('");
+    }
+    if (word.meaning == Word::Meaning::truth) return {word.name == "true"};
+    if (word.meaning == Word::Meaning::underscore) return {IntTuple::underscore()};
+    if (!accept('<')) fail(format_text("'<' after {}", word.name));
+    const bool around = std::exchange(in_step_, word.name == "Step");
+    Value value;
+    switch (word.meaning) {
+      case Word::Meaning::swizzle:
+        value = {swizzle()};
+        break;
+      case Word::Meaning::integer:
+        value = value_of(number());
+        expect('>');
+        break;
+      case Word::Meaning::layout:
+        value = called(*find_function("make_layout"), list(depth + 1, '>'));
+        break;
+      default:
+        value = joined(list(depth + 1, '>'));
+    }
+    in_step_ = around;
+    skip_braces();
+    return value;
   }
 
-  Value call(std::string_view name, const Value::Values& arguments, std::size_t start) {
-    const Function* known = nullptr;
-    for (const Function& function : functions()) {
-      if (function.name != name) continue;
-      known = &function;
-      if (arguments.size() >= function.least && arguments.size() <= function.most)
-        return function.call(arguments);
+  // name(a, b), or name<x, y>(a, b), which is name(a, x, y, b).
+  Value call(const Function& function, int depth) {
+    Value::Values templated;
+    if (accept('<')) templated = list(depth + 1, '>');
+    if (!accept('(')) fail(format_text("'(' after the function {}", function.name));
+    Value::Values arguments = list(depth + 1, ')');
+    if (!templated.empty()) {
+      if (arguments.empty()) arguments_mismatch(function, 0);
+      arguments.insert(arguments.begin() + 1, templated.begin(), templated.end());
     }
-    at_ = start;
-    if (known == nullptr) fail(format_text("a function ({} is none)", name));
-    throw Error(ErrorCode::invalid_argument,
-                format_text("layout: {}({}) has {} to {} arguments, found {}", name, known->parameters,
-                            known->least, known->most, arguments.size()));
+    Value value = called(function, arguments);
+    while (accept('(')) value = apply_layout(value, list(depth + 1, ')'));
+    return value;
+  }
+
+  static Value called(const Function& function, const Value::Values& arguments) {
+    if (arguments.size() < function.least || arguments.size() > function.most)
+      arguments_mismatch(function, arguments.size());
+    return function.call(Arguments(function, arguments));
+  }
+
+  [[noreturn]] static void arguments_mismatch(const Function& function, std::size_t found) {
+    refuse("layout: {}({}) takes {}, found {}", function.name, function.parameters, arguments_text(function),
+           found);
   }
 
   Swizzle swizzle() {
-    const Integer bits = number();
-    if (!accept(',')) fail("','");
-    const Integer base = number();
-    const Integer shift = accept(',') ? number() : bits;
-    if (!accept('>')) fail("'>'");
-    for (const Integer one : {bits, base, shift})
-      if (one.value() < -64 || one.value() > 64) fail("numbers of at most 64 in a swizzle");
-    return {static_cast<int>(bits.value()), static_cast<int>(base.value()), static_cast<int>(shift.value())};
+    const auto small = [this] {
+      skip_space();
+      const std::size_t start = at_;
+      accept('_');
+      const Integer found = number();
+      if (found.value() < -64 || found.value() > 64)
+        fail_at(start, "at most 64 in a swizzle", value_of(found));
+      return static_cast<int>(found.value());
+    };
+    const int bits = small();
+    expect(',');
+    const int base = small();
+    const int shift = accept(',') ? small() : bits;
+    expect('>');
+    return {bits, base, shift};
   }
 
   Integer number() {
@@ -159,6 +211,13 @@ class Parser {
     return value;
   }
 
+  // CuTe's C++ makes a value of a type by `{}`.
+  void skip_braces() {
+    if (accept('{')) expect('}');
+  }
+  void expect(char wanted) {
+    if (!accept(wanted)) fail(format_text("'{}'", wanted));
+  }
   bool accept(char wanted) {
     skip_space();
     if (at_ == text_.size() || text_[at_] != wanted) return false;
@@ -167,29 +226,54 @@ class Parser {
   }
   bool accept_o() {
     skip_space();
-    const bool here = at_ < text_.size() && text_[at_] == 'o' &&
-                      (at_ + 1 == text_.size() || !continues_name(text_[at_ + 1]));
-    if (here) ++at_;
-    return here;
+    if (at_ == text_.size() || text_[at_] != 'o' || name_at(text_, at_) != "o") return false;
+    ++at_;
+    return true;
   }
   void skip_space() {
-    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
+    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
   }
-  [[noreturn]] void fail(std::string_view expected) {
-    const std::string found = at_ < text_.size() ? format_text("'{}'", text_[at_]) : "the end";
+
+  [[noreturn]] void fail(std::string_view expected) const {
+    throw Error(ErrorCode::parse, format_text("layout: column {}: expected {}, found {}", at_ + 1, expected,
+                                              shown_at(text_, at_)));
+  }
+  [[noreturn]] static void fail_at(std::size_t at, std::string_view expected, const Value& found) {
     throw Error(ErrorCode::parse,
-                format_text("layout: column {}: expected {}, found {}", at_ + 1, expected, found));
+                format_text("layout: column {}: expected {}, found {}", at + 1, expected, with_kind(found)));
+  }
+  [[noreturn]] void fail_unknown(std::string_view name, std::size_t start) const {
+    std::vector<std::string> known;
+    for (const FunctionGroup& group : functions())
+      for (const Function& function : group.functions) known.emplace_back(function.name);
+    for (const auto& [bound, value] : bindings_) known.push_back(bound);
+    throw Error(ErrorCode::parse,
+                format_text("layout: column {}: '{}' is neither a function nor a name with a value{}",
+                            start + 1, name.substr(0, 64), did_you_mean(name, known)));
   }
 
   std::string_view text_;
   const Bindings& bindings_;
   std::size_t at_ = 0;
+  bool in_step_ = false;  // where X is `_`
 };
 
 }  // namespace
 
 Value evaluate(std::string_view text, const Bindings& bindings) {
   return Parser(text, bindings).all();
+}
+
+Statement execute(std::string_view text, Bindings& bindings) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos) return {{}, evaluate(text, bindings)};
+  std::string name(check_name(text.substr(0, equals)));
+  // Blanks keep the columns of messages those of the whole line.
+  std::string expression(text);
+  std::fill_n(expression.begin(), equals + 1, ' ');
+  Value value = evaluate(expression, bindings);
+  bindings.insert_or_assign(name, value);
+  return {std::move(name), std::move(value)};
 }
 
 }  // namespace gpuforge::layout
