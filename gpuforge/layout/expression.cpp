@@ -26,7 +26,7 @@ Value as_operand(Value value) {
 std::string arguments_text(const Function& function) {
   const std::size_t least = function.least, most = function.most;
   if (least == most) return format_text("{} argument{}", least, least == 1 ? "" : "s");
-  return most - least > 8 ? format_text("at least {}", least)
+  return most - least > 8 ? format_text("at least {} arguments", least)
                           : format_text("{} to {} arguments", least, most);
 }
 

@@ -137,7 +137,7 @@ TEST(Expression, MistakesAreNamedWithTheirColumn) {
   EXPECT_THAT(error_of("4:\x01"), HasSubstr("found the byte 0x01"));
   EXPECT_THAT(error_of("composition(4:1, 2:1, 3:1, 4:1)"), HasSubstr("takes 2 to 3 arguments, found 4"));
   EXPECT_THAT(error_of("flatten()"), HasSubstr("flatten(A) takes 1 argument, found 0"));
-  EXPECT_THAT(error_of("get(4:1)"), HasSubstr("takes at least 2, found 1"));
+  EXPECT_THAT(error_of("get(4:1)"), HasSubstr("takes at least 2 arguments, found 1"));
   EXPECT_EQ(error_of("1 + compositon(4:1, 2:1)"), "layout: column 3: expected the end, found '+'");
   EXPECT_EQ(error_of("(compositon(4:1, 2:1))"),
             "layout: column 2: 'compositon' is neither a function nor a name with a value; did you mean "

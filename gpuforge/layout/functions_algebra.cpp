@@ -94,7 +94,7 @@ Value shared_vector(const Arguments& a) {
 }
 
 constexpr Function kAlgebra[] = {
-    {"composition", "A, B or swizzle, offset, A", "c -> A(B(c)); B may be a tiler", 2, 3, compose},
+    {"composition", "A, B", "c -> A(B(c)), where B may be a tiler; also (swizzle, offset, A)", 2, 3, compose},
     {"complement", "A[, shape]", "the indices A leaves out, up to its cosize or the shape", 1, 2,
      complement_of},
     {"right_inverse", "A", "A(result(i)) == i", 1, 1,

@@ -67,8 +67,9 @@ Value diced(const Arguments& a) {
 }
 
 constexpr Function kMaking[] = {
-    {"make_layout", "shape[, stride] or A, B, ..",
-     "a layout, compact without a stride; or layouts as the modes of one", 1, kAnyNumber, make_layout_of},
+    {"make_layout", "shape[, stride]",
+     "a layout, compact without a stride; or (A, B, ..): layouts as the modes of one", 1, kAnyNumber,
+     make_layout_of},
     {"make_ordered_layout", "shape, order", "compact, strides in the order of the numbers", 2, 2,
      [](const Arguments& a) -> Value { return {make_ordered_layout(a.tuple(0), a.tuple(1))}; }},
     {"make_layout_like", "A", "compact, strides in the order of those of A", 1, 1,
@@ -111,8 +112,9 @@ constexpr Function kMaking[] = {
      [](const Arguments& a) -> Value { return {weakly_congruent(a.shape(0), a.shape(1))}; }},
     {"compatible", "A, B", "whether coordinates of A are coordinates of B", 2, 2,
      [](const Arguments& a) -> Value { return {compatible(a.shape(0), a.shape(1))}; }},
-    {"crd2idx", "coordinate, A or shape[, stride]", "the index of a coordinate", 2, 3, index_at},
-    {"idx2crd", "index, A or shape[, stride]", "the coordinate of an index", 2, 3, coordinate_at},
+    {"crd2idx", "coordinate, A", "the index of a coordinate; also (coordinate, shape[, stride])", 2, 3,
+     index_at},
+    {"idx2crd", "index, A", "the coordinate of an index; also (index, shape[, stride])", 2, 3, coordinate_at},
     {"crd2crd", "coordinate, from, to", "the same coordinate in another shape of that size", 3, 3,
      [](const Arguments& a) -> Value { return {crd2crd(a.tuple(0), a.shape(1), a.shape(2))}; }},
     {"slice", "coordinate, A", "the modes where the coordinate has _", 2, 2, sliced},

@@ -62,9 +62,9 @@ constexpr Function kModes[] = {
      [](const Arguments& a) -> Value { return by_profile(a, filter, filter); }},
     {"group_modes", "A, begin, end", "these modes as one; end -1: to the last", 3, 3, group},
     {"group", "A, begin, end", "group_modes", 3, 3, group},
-    {"append", "A[, B] or A, rank[, B]", "B (or 1:0) as a further mode, or as many as give that rank", 1, 3,
-     [](const Arguments& a) -> Value { return extended(a, append, append); }},
-    {"prepend", "A[, B] or A, rank[, B]", "the same in front", 1, 3,
+    {"append", "A[, rank][, B]", "B (or 1:0) as a further mode, or as often as it takes to have that rank", 1,
+     3, [](const Arguments& a) -> Value { return extended(a, append, append); }},
+    {"prepend", "A[, rank][, B]", "the same in front", 1, 3,
      [](const Arguments& a) -> Value { return extended(a, prepend, prepend); }},
     {"replace", "A, mode, B", "B in the place of that mode", 3, 3,
      [](const Arguments& a) -> Value {

@@ -65,9 +65,12 @@ std::string_view check_name(std::string_view text) {
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
   if (text.empty()) refuse("layout: expected a name before '=', found none");
-  if (name_at(text, 0).size() != text.size())
-    refuse("layout: expected a name before '=' (a letter, then letters, digits and _), found '{}'",
-           text.substr(0, 64));
+  if (name_at(text, 0).size() != text.size()) {
+    std::string found(text.substr(0, 64));
+    std::replace_if(
+        found.begin(), found.end(), [](char c) { return c < ' ' || c > '~'; }, '.');
+    refuse("layout: expected a name before '=' (a letter, then letters, digits and _), found '{}'", found);
+  }
   if (find_function(text) != nullptr)
     refuse("layout: '{}' is a function, it cannot be bound to a value", text);
   if (is_reserved(text)) refuse("layout: '{}' has a meaning of its own, it cannot be bound to a value", text);
