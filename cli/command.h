@@ -4,9 +4,10 @@
 //   output, terminal, table, progress           what a person or a pipe sees
 //   settings, config_file                       flag > environment > project's file > user's file
 //   launch_argument, element_source             the text of `run --arg` and the elements it stands for
+//   layout_report, layout_table, layout_lines   what `layout` prints, and its lines from stdin
 //   interrupt                                   signals
-//   verbs.h and a file per verb                 doctor, devices, compile, run, cache, completion, help,
-//   version
+//   verbs.h and a file per verb                 doctor, devices, compile, run, layout, cache, completion,
+//   help, version
 // It parses and prints; what is decided is decided in the library.
 #pragma once
 

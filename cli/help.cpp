@@ -10,29 +10,6 @@ namespace {
 
 constexpr int kWidest = 110;  // longer lines are hard to read
 
-struct Labelled {
-  std::string label;
-  std::string text;
-};
-
-// Labels left, text right; a label too long for its column has its text on the next line.
-std::string two_columns(const std::vector<Labelled>& rows, int columns) {
-  std::size_t longest = 0;
-  for (const Labelled& row : rows) longest = std::max(longest, row.label.size());
-  const int column = std::min(static_cast<int>(longest) + 4, columns < 70 ? 24 : 30);
-  std::string out;
-  for (const Labelled& row : rows) {
-    out += "  " + row.label;
-    int at = static_cast<int>(row.label.size()) + 2;
-    if (at + 2 > column) {
-      out += "\n";
-      at = 0;
-    }
-    out += wrap(row.text, columns, column, at) + "\n";
-  }
-  return out;
-}
-
 std::string option_label(const Option& option) {
   std::string label =
       option.short_name != 0 ? std::string("-") + option.short_name + ", " : std::string("    ");
@@ -66,6 +43,23 @@ constexpr Example kProgramExamples[] = {
 };
 
 }  // namespace
+
+std::string two_columns(const std::vector<Labelled>& rows, int columns) {
+  std::size_t longest = 0;
+  for (const Labelled& row : rows) longest = std::max(longest, row.label.size());
+  const int column = std::min(static_cast<int>(longest) + 4, columns < 70 ? 24 : 30);
+  std::string out;
+  for (const Labelled& row : rows) {
+    out += "  " + row.label;
+    int at = static_cast<int>(row.label.size()) + 2;
+    if (at + 2 > column) {
+      out += "\n";
+      at = 0;
+    }
+    out += wrap(row.text, columns, column, at) + "\n";
+  }
+  return out;
+}
 
 std::string wrap_command_line(std::string_view line, int columns, int indent) {
   const auto width = static_cast<std::size_t>(columns);

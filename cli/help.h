@@ -9,6 +9,13 @@
 
 namespace gpuforge::cli {
 
+struct Labelled {
+  std::string label;
+  std::string text;
+};
+// Labels left, text right; a label too long for its column has its text on the next line.
+std::string two_columns(const std::vector<Labelled>& rows, int columns);
+
 std::string command_help(const Command& command, int columns, const Style& style);
 std::string program_help(std::span<const Command* const> commands, int columns, const Style& style);
 

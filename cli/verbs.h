@@ -11,6 +11,7 @@ extern const Command kDoctorCommand;
 extern const Command kDevicesCommand;
 extern const Command kCompileCommand;
 extern const Command kRunCommand;
+extern const Command kLayoutCommand;
 extern const Command kCacheCommand;
 extern const Command kCompletionCommand;
 extern const Command kHelpCommand;

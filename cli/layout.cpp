@@ -1,0 +1,142 @@
+// gpuforge layout: the layout algebra at the prompt.
+#include <unistd.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "cli/help.h"
+#include "cli/layout_lines.h"
+#include "cli/layout_report.h"
+#include "cli/layout_table.h"
+#include "cli/report.h"
+#include "cli/session.h"
+#include "cli/verbs.h"
+
+namespace gpuforge::cli {
+namespace {
+
+layout::Bindings bindings_of(const Invocation& invocation) {
+  layout::Bindings bindings;
+  for (const std::string& text : invocation.values("let")) {
+    GPUFORGE_CHECK(text.find('=') != std::string::npos, "layout: --let takes NAME=EXPR, found '{}'", text);
+    try {
+      layout::execute(text, bindings);
+    } catch (const Error& error) {
+      std::string_view why = error.message();
+      if (why.starts_with("layout: ")) why.remove_prefix(8);
+      throw Error(error.code(), format_text("layout: --let '{}': {}", text, why), error.detail(),
+                  error.where());
+    }
+  }
+  return bindings;
+}
+
+int list_functions(Session& session) {
+  if (session.json) {
+    Json list = Json::array();
+    for (const layout::FunctionGroup& group : layout::functions()) {
+      for (const layout::Function& function : group.functions) {
+        Json entry = Json::object();
+        entry.set("name", function.name);
+        entry.set("parameters", function.parameters);
+        entry.set("meaning", function.meaning);
+        entry.set("group", group.title);
+        list.push_back(std::move(entry));
+      }
+    }
+    Json json = document("layout");
+    json.set("functions", std::move(list));
+    session.out.document(json);
+    return kDone;
+  }
+  std::string out;
+  for (const layout::FunctionGroup& group : layout::functions()) {
+    std::vector<Labelled> rows;
+    for (const layout::Function& function : group.functions)
+      rows.push_back(
+          {format_text("{}({})", function.name, function.parameters), std::string(function.meaning)});
+    out += (out.empty() ? "" : "\n") + session.style(Color::bold, std::string(group.title) + ":") + "\n";
+    out += two_columns(rows, std::min(session.terminal.columns, 110));
+  }
+  session.out.write(out);
+  return kDone;
+}
+
+int run(Session& session, const Invocation& invocation) {
+  if (invocation.has("functions")) return list_functions(session);
+  GPUFORGE_CHECK(!invocation.positionals.empty(), "layout: EXPR is missing (see `gpuforge layout --help`)");
+  const std::string& text = invocation.positionals.front();
+  const bool table = invocation.has("table");
+  const layout::Bindings bindings = bindings_of(invocation);
+  if (text == "-") {
+    if (::isatty(STDIN_FILENO) == 1) session.messages.note("an expression a line; Ctrl-D ends");
+    answer_lines({.input = STDIN_FILENO, .table = table}, bindings, session.out);
+    return kDone;
+  }
+  const layout::Value value = layout::evaluate(text, bindings);
+  const std::vector<std::string> unknown = layout::unbound_names(text, bindings);
+  if (session.json) {
+    Json json = document("layout");
+    add_value(json, value);
+    if (table) json.set("table", table_json(value));
+    json.set("unknown", Json::Array(unknown.begin(), unknown.end()));
+    session.out.document(json);
+    return kDone;
+  }
+  // A file or pipe takes lines of any length.
+  const int columns =
+      session.terminal.out_is_terminal ? session.terminal.columns : std::numeric_limits<int>::max();
+  const std::string grid = table ? "\n" + table_text(value, columns) : std::string();
+  session.out.write(value_text(value));
+  std::string names;
+  for (const std::string& name : unknown) names += (names.empty() ? "" : ", ") + name;
+  if (!names.empty()) session.out.line("  unknown " + names);
+  session.out.write(grid);
+  return kDone;
+}
+
+constexpr Positional kPositionals[] = {
+    {.name = "EXPR", .help = "an expression, in quotes for the shell; - reads one a line from stdin"}};
+constexpr Option kOptions[] = {
+    {.name = "let",
+     .value = "NAME=EXPR",
+     .help = "a name for a value; later ones may use earlier ones",
+     .repeatable = true},
+    {.name = "table", .help = "print the index of each coordinate"},
+    {.name = "functions", .help = "list the functions with their parameters"},
+};
+constexpr Example kExamples[] = {
+    {.line = "gpuforge layout 'composition((8,4):(1,8), 4:2)'", .meaning = "c -> A(B(c))"},
+    {.line = "gpuforge layout 'zipped_divide((M,N):(N,1), (1,32))'", .meaning = "M and N are not known yet"},
+    {.line = "gpuforge layout --let 'A=(4,8):(8,1)' 'A(2,_)' --table",
+     .meaning = "a row of A, and where it begins"},
+    {.line = "printf 'A = (8,4):(1,8)\\nsize(A)\\n' | gpuforge layout -", .meaning = "many, for programs"},
+};
+
+}  // namespace
+
+const Command kLayoutCommand = {
+    .name = "layout",
+    .summary = "compute with layouts: composition, divides, inverses",
+    .usage = "EXPR|- [--let NAME=EXPR ..] [--table] [--json]",
+    .description =
+        "A layout is written shape:stride, as CuTe writes it: (8,4):(1,8) sends (i,j) to i + 8*j. (x) is a "
+        "tuple of "
+        "one, x a number, ? a number that is not known, _ all of a mode. Sw<3,4,3> o 0 o A is a swizzle "
+        "before a "
+        "layout. Names that are bound to nothing are unknown numbers. A(3) and A(2,_) apply a bound layout. "
+        "CuTe's own notation is read as well: _8, Int<8>{}, get<0>(A).\n"
+        "With - a line of stdin is an expression, or NAME = EXPR, which binds the name for the lines after "
+        "it; "
+        "# begins a comment, and lines with nothing else have no answer. The answer is one line of JSON with "
+        "the "
+        "number of its line; where an expression is wrong, it has the member error, and the exit code is "
+        "still 0, "
+        "since every line was answered.",
+    .positionals = kPositionals,
+    .options = kOptions,
+    .examples = kExamples,
+    .run = run,
+};
+
+}  // namespace gpuforge::cli

@@ -1,0 +1,162 @@
+#include "cli/layout_report.h"
+
+#include "gpuforge/base/format.h"
+#include "gpuforge/layout/coverage.h"
+
+namespace gpuforge::cli {
+namespace {
+
+using layout::AnyLayout;
+using layout::Integer;
+using layout::Layout;
+using layout::OffsetLayout;
+using layout::SwizzledLayout;
+using layout::TupleView;
+using layout::Value;
+
+// What there is to say of a layout, with or without a swizzle.
+struct Facts {
+  const Layout& plain;
+  const SwizzledLayout* swizzled;
+  Integer size;
+  Integer cosize;
+  layout::Coverage coverage;
+
+  explicit Facts(const AnyLayout& any)
+      : plain(std::holds_alternative<Layout>(any) ? std::get<Layout>(any)
+                                                  : std::get<SwizzledLayout>(any).layout),
+        swizzled(std::get_if<SwizzledLayout>(&any)),
+        size(layout::size(plain)),
+        cosize(layout::cosize(plain)),
+        coverage(layout::coverage(any)) {}
+};
+
+Json json_of(Integer integer) {
+  return integer.known() ? Json(integer.value()) : Json("?");
+}
+
+Json json_of(TupleView tuple) {
+  if (tuple.is_underscore()) return "_";
+  if (tuple.is_integer()) return json_of(tuple.integer());
+  Json::Array elements;
+  for (const TupleView element : tuple) elements.push_back(json_of(element));
+  return elements;
+}
+
+Json json_of(const std::optional<bool>& truth) {
+  return truth ? Json(*truth) : Json();
+}
+
+Json json_of(const layout::Swizzle& swizzle) {
+  Json json = Json::object();
+  json.set("bits", swizzle.bits());
+  json.set("base", swizzle.base());
+  json.set("shift", swizzle.shift());
+  return json;
+}
+
+Json json_of(const Value& value);
+
+void add_layout(Json& json, const AnyLayout& layout) {
+  const Facts facts(layout);
+  json.set("layout", to_text(layout));
+  json.set("shape", json_of(facts.plain.shape().view()));
+  json.set("stride", json_of(facts.plain.stride().view()));
+  json.set("size", json_of(facts.size));
+  json.set("cosize", json_of(facts.cosize));
+  json.set("rank", std::uint64_t{facts.plain.rank()});
+  json.set("depth", std::uint64_t{layout::depth(facts.plain)});
+  json.set("injective", json_of(facts.coverage.injective));
+  json.set("compact", json_of(facts.coverage.compact));
+  if (facts.swizzled == nullptr) return;
+  Json swizzle = json_of(facts.swizzled->swizzle);
+  swizzle.set("offset", json_of(facts.swizzled->offset));
+  json.set("swizzle", std::move(swizzle));
+}
+
+// True where the value is a layout.
+bool add_if_layout(Json& json, const Value& value) {
+  if (const auto* const plain = std::get_if<Layout>(&value.is)) {
+    add_layout(json, *plain);
+  } else if (const auto* const swizzled = std::get_if<SwizzledLayout>(&value.is)) {
+    add_layout(json, *swizzled);
+  } else if (const auto* const part = std::get_if<OffsetLayout>(&value.is)) {
+    add_layout(json, part->layout);
+    json.set("offset", json_of(part->offset));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// Layouts are objects, numbers numbers, tuples arrays.
+Json json_of(const Value& value) {
+  Json object = Json::object();
+  if (add_if_layout(object, value)) return object;
+  if (const auto* const tuple = std::get_if<layout::IntTuple>(&value.is)) return json_of(tuple->view());
+  if (const auto* const truth = std::get_if<bool>(&value.is)) return *truth;
+  if (const auto* const swizzle = std::get_if<layout::Swizzle>(&value.is)) return json_of(*swizzle);
+  if (const auto* const width = std::get_if<layout::VectorWidth>(&value.is)) return width->elements;
+  Json::Array elements;
+  for (const Value& one : std::get<Value::Values>(value.is)) elements.push_back(json_of(one));
+  return elements;
+}
+
+std::string row(std::string_view label, std::string_view text) {
+  return format_text("  {:<8}{}\n", label, text);
+}
+
+std::string number_text(Integer integer) {
+  return to_text(layout::IntTuple(integer));
+}
+
+std::string indices_text(const layout::Coverage& coverage, Integer size) {
+  if (coverage.compact.value_or(false)) return format_text("0 to {}, each once", size.value() - 1);
+  if (!coverage.injective) return {};
+  return *coverage.injective ? "each at most once" : "some more than once";
+}
+
+std::string layout_rows(const AnyLayout& layout, const Integer* offset) {
+  const Facts facts(layout);
+  std::string out = to_text(layout) + "\n";
+  if (offset != nullptr) out += row("offset", number_text(*offset));
+  out += row("size", number_text(facts.size)) + row("cosize", number_text(facts.cosize));
+  out += row("rank", format_text("{}, depth {}", facts.plain.rank(), layout::depth(facts.plain)));
+  const std::string indices = indices_text(facts.coverage, facts.size);
+  return indices.empty() ? out : out + row("indices", indices);
+}
+
+}  // namespace
+
+void add_value(Json& json, const Value& value) {
+  if (add_if_layout(json, value)) return;
+  json.set("value", json_of(value));
+  json.set("text", to_text(value));
+  if (const auto* const width = std::get_if<layout::VectorWidth>(&value.is)) {
+    json.set("bytes", width->bytes);
+    Json::Array why;
+    for (const std::string& sentence : width->why) why.emplace_back(sentence);
+    json.set("why", std::move(why));
+  }
+}
+
+std::string value_text(const Value& value) {
+  if (const auto* const plain = std::get_if<Layout>(&value.is)) return layout_rows(*plain, nullptr);
+  if (const auto* const swizzled = std::get_if<SwizzledLayout>(&value.is))
+    return layout_rows(*swizzled, nullptr);
+  if (const auto* const part = std::get_if<OffsetLayout>(&value.is))
+    return layout_rows(part->layout, &part->offset);
+  std::string out = to_text(value) + "\n";
+  if (const auto* const width = std::get_if<layout::VectorWidth>(&value.is)) {
+    out += row("bytes", std::to_string(width->bytes));
+    for (const std::string& sentence : width->why)
+      out += row(&sentence == &width->why.front() ? "why" : "", sentence);
+  }
+  const auto* const values = std::get_if<Value::Values>(&value.is);
+  if (values == nullptr) return out;
+  for (std::size_t i = 0; i < values->size(); ++i)
+    out += format_text("\n{}: {}", i, value_text((*values)[i]));
+  return out;
+}
+
+}  // namespace gpuforge::cli

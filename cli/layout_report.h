@@ -1,0 +1,18 @@
+// What `gpuforge layout` says of a value, as JSON members and as text.
+#pragma once
+
+#include <string>
+
+#include "gpuforge/base/json.h"
+#include "gpuforge/layout/expression.h"
+
+namespace gpuforge::cli {
+
+// A layout's `layout`, `shape`, `stride`, `size`, `cosize`, `rank`, `depth` and what else it has; anything
+// else is `value` and `text`.
+void add_value(Json& json, const layout::Value& value);
+
+// The value on a line of its own, and what is known of it below.
+std::string value_text(const layout::Value& value);
+
+}  // namespace gpuforge::cli
