@@ -7,8 +7,36 @@
 namespace gpuforge::layout {
 namespace {
 
-// A layout with more modes is a slip, and appending up to a rank of billions would take all memory.
-constexpr std::int64_t kMostModes = 4096;
+constexpr std::size_t kMostNumbers = 8192;
+constexpr std::size_t kDeepest = 64;
+
+struct Extent {
+  std::size_t numbers = 0;
+  std::size_t depth = 0;
+};
+
+Extent extent(const Value& value) {
+  struct Measure {
+    Extent operator()(const IntTuple& tuple) const {
+      return {tuple.view().node_count(), depth(tuple.view())};
+    }
+    Extent operator()(const Layout& layout) const { return (*this)(layout.shape()); }
+    Extent operator()(const SwizzledLayout& swizzled) const { return (*this)(swizzled.layout); }
+    Extent operator()(const OffsetLayout& part) const { return (*this)(behind_swizzle(part.layout)); }
+    Extent operator()(const Swizzle&) const { return {1, 0}; }
+    Extent operator()(bool) const { return {1, 0}; }
+    Extent operator()(const VectorWidth&) const { return {1, 0}; }
+    Extent operator()(const Value::Values& values) const {
+      Extent all{1, 0};
+      for (const Value& one : values) {
+        const Extent part = extent(one);
+        all = {all.numbers + part.numbers, std::max(all.depth, part.depth)};
+      }
+      return {all.numbers, all.depth + 1};
+    }
+  };
+  return std::visit(Measure{}, value.is);
+}
 
 // False where the value is no tiler.
 bool add_tiler(const Value& value, Tiler::Modes& modes) {
@@ -83,6 +111,15 @@ Value value_of(std::size_t number) {
   return {IntTuple(static_cast<std::int64_t>(number))};
 }
 
+Value bounded(Value value) {
+  const Extent found = extent(value);
+  if (found.numbers > kMostNumbers)
+    refuse("layout: a value has at most {} numbers, found {}", kMostNumbers, found.numbers);
+  if (found.depth > kDeepest)
+    refuse("layout: a value has at most {} levels of parentheses, found {}", kDeepest, found.depth);
+  return value;
+}
+
 Value joined(Value::Values values) {
   const bool numbers = std::all_of(values.begin(), values.end(),
                                    [](const Value& one) { return std::holds_alternative<IntTuple>(one.is); });
@@ -124,7 +161,8 @@ std::int64_t Arguments::number(std::size_t index) const {
 std::size_t Arguments::count(std::size_t index) const {
   const std::int64_t value = number(index);
   if (value < 0) unexpected(index, "0 or more");
-  if (value > kMostModes) unexpected(index, format_text("at most {}", kMostModes));
+  if (value > static_cast<std::int64_t>(kMostNumbers))
+    unexpected(index, format_text("at most {}", kMostNumbers));
   return static_cast<std::size_t>(value);
 }
 

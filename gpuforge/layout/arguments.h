@@ -12,6 +12,9 @@ bool is_swizzled(const Value& value);  // a layout behind a swizzle
 Value value_of(AnyLayout layout);
 Value value_of(Integer number);
 Value value_of(std::size_t number);
+// The value, or an Error where it is far beyond what layouts are: statements that bind a name to twice itself
+// would fill all memory in thirty lines, and deep ones the stack.
+Value bounded(Value value);
 // A tuple of values: numbers alone are one IntTuple.
 Value joined(Value::Values values);
 const Layout& behind_swizzle(const AnyLayout& layout);

@@ -80,7 +80,7 @@ class Parser {
 
   Value atom(int depth) {
     if (depth > kDeepest) fail(format_text("at most {} levels of parentheses", kDeepest));
-    if (accept('(')) return joined(list(depth + 1, ')'));
+    if (accept('(')) return bounded(joined(list(depth + 1, ')')));
     if (accept('?')) return value_of(Integer::unknown());
     const char next = at_ < text_.size() ? text_[at_] : '\0';
     if (next == '_') {
@@ -149,7 +149,7 @@ class Parser {
         value = called(*find_function("make_layout"), list(depth + 1, '>'));
         break;
       default:
-        value = joined(list(depth + 1, '>'));
+        value = bounded(joined(list(depth + 1, '>')));
     }
     in_step_ = around;
     skip_braces();
@@ -174,7 +174,7 @@ class Parser {
   static Value called(const Function& function, const Value::Values& arguments) {
     if (arguments.size() < function.least || arguments.size() > function.most)
       arguments_mismatch(function, arguments.size());
-    return function.call(Arguments(function, arguments));
+    return bounded(function.call(Arguments(function, arguments)));
   }
 
   [[noreturn]] static void arguments_mismatch(const Function& function, std::size_t found) {

@@ -130,6 +130,27 @@ TEST(Expression, StatementsBind) {
   EXPECT_FALSE(bindings.contains("B"));
 }
 
+// Each line doubles what the last one had.
+TEST(Expression, StatementsCannotFillTheMemory) {
+  for (const auto& [first, next, limit] :
+       {std::tuple{"A = (1,1)", "A = (A,A)", "at most"},
+        {"A = 1:0", "A = (A,A)", "at most"},
+        {"A = (1,1):(0,0)", "A = flatten(make_layout(A, A))", "at most 8192 numbers"},
+        {"A = 1", "A = (A)", "at most 64 levels"},
+        {"A = 1:0", "A = make_layout(A)", "at most 64 levels"},
+        {"A = 1:0", "A = append(1:0, 200, A)", "at most"}}) {
+    Bindings bindings;
+    execute(first, bindings);
+    std::string error;
+    for (int line = 0; line < 100 && error.empty(); ++line) try {
+        execute(next, bindings);
+      } catch (const Error& refused) {
+        error = refused.message();
+      }
+    EXPECT_THAT(error, HasSubstr(limit)) << next;
+  }
+}
+
 TEST(Expression, MistakesAreNamedWithTheirColumn) {
   EXPECT_EQ(error_of("(8,4"), "layout: column 5: expected ',' or ')', found the end");
   EXPECT_EQ(error_of(""), "layout: column 1: expected a number, a name, '?', '_' or '(', found the end");
@@ -165,7 +186,8 @@ TEST(Expression, WrongKindsSayWhichArgument) {
               HasSubstr("argument 2 of upcast(A, n): expected a known number, found ?"));
   EXPECT_THAT(error_of("get(4:1, -1)"),
               HasSubstr("argument 2 of get(A, mode, ..): expected 0 or more, found -1"));
-  EXPECT_THAT(error_of("append(4:1, 1000000000)"), HasSubstr("expected at most 4096, found 1000000000"));
+  EXPECT_THAT(error_of("append(4:1, 1000000000)"), HasSubstr("expected at most 8192, found 1000000000"));
+  EXPECT_THAT(error_of("append(4:1, 257)"), HasSubstr("expected a rank of at most 256, found 257"));
   EXPECT_THAT(error_of("coalesce(Sw<1,2,3>)"), HasSubstr("expected a layout, found the swizzle Sw<1,2,3>"));
   EXPECT_THAT(error_of("coalesce(_)"), HasSubstr("expected a layout or a shape, found _"));
   EXPECT_THAT(error_of("stride(8)"),

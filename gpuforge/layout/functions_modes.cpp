@@ -21,12 +21,16 @@ Value of_range(const Arguments& a, Layout (*change)(const Layout&, std::size_t, 
       0, [&](const Layout& layout) { return change(layout, a.count(1), a.end(2, layout.rank())); });
 }
 
+// Billions of modes would take all memory.
+constexpr std::size_t kHighestRank = 256;
+
 // append and prepend: (A[, mode]) or (A, rank[, mode])
 Value extended(const Arguments& a, Layout (*one)(const Layout&, const Layout&),
                Layout (*many)(const Layout&, std::size_t, const Layout&)) {
   return a.behind_swizzle(0, [&](const Layout& layout) {
     if (a.size() == 1) return one(layout, Layout());
     if (a.size() == 2 && a.is_layout(1)) return one(layout, a.plain_layout(1));
+    if (a.count(1) > kHighestRank) a.unexpected(1, format_text("a rank of at most {}", kHighestRank));
     return many(layout, a.count(1), a.size() == 3 ? a.layout(2) : Layout());
   });
 }

@@ -4,14 +4,17 @@ A test file is called as  X_test.py PROGRAM [FAKE_DRIVER_FOLDER] [unittest argum
 stand-in libcuda.so.1 of tests/fake_driver: it runs no kernels, so outputs stay as they were.
 """
 import ast
+import fcntl
 import json
 import os
 import pathlib
+import pty
 import shutil
 import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import unittest
 import unittest.mock
 
@@ -90,6 +93,26 @@ class CliTest(unittest.TestCase):
         document = self.document(*arguments, code=code, env=env)
         self.assertTrue(message.startswith(document["error"]["message"]), (message, document))
         return message
+
+    def terminal(self, *arguments, columns=60, env=None):
+        """What a terminal of that width would show."""
+        reader, writer = pty.openpty()
+        fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        process = subprocess.Popen([program(), *arguments], env={**self.environment, **(env or {})}, cwd=self.folder,
+                                   stdout=writer, stderr=subprocess.DEVNULL)
+        os.close(writer)
+        text = b""
+        while True:
+            try:
+                piece = os.read(reader, 65536)
+            except OSError:
+                break
+            if not piece:
+                break
+            text += piece
+        os.close(reader)
+        self.assertEqual(process.wait(timeout=60), 0)
+        return text.decode().replace("\r\n", "\n")
 
     def file(self, name, content):
         path = self.folder / name

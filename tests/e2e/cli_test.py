@@ -1,43 +1,20 @@
 """The command as a user meets it: help, completion, settings, pipes, signals, doctor. See cli_case.py for arguments."""
-import fcntl
 import json
 import os
 import pty
 import re
 import shutil
 import signal
-import struct
 import subprocess
-import termios
 import time
 import unittest.mock
 
 from cli_case import SAXPY, CliTest, main, program
 
-VERBS = ["doctor", "devices", "compile", "run", "cache", "completion", "help", "version"]
+VERBS = ["doctor", "devices", "compile", "run", "layout", "cache", "completion", "help", "version"]
 
 
 class Help(CliTest):
-    def terminal(self, *arguments, columns=60, env=None):
-        """What a terminal of that width would show."""
-        reader, writer = pty.openpty()
-        fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        process = subprocess.Popen([program(), *arguments], env={**self.environment, **(env or {})}, cwd=self.folder,
-                                   stdout=writer, stderr=subprocess.DEVNULL)
-        os.close(writer)
-        text = b""
-        while True:
-            try:
-                piece = os.read(reader, 65536)
-            except OSError:
-                break
-            if not piece:
-                break
-            text += piece
-        os.close(reader)
-        self.assertEqual(process.wait(timeout=60), 0)
-        return text.decode().replace("\r\n", "\n")
-
     def test_every_verb_fits_a_narrow_terminal(self):
         for arguments in [["--help"], *[[verb, "--help"] for verb in VERBS], ["help", "run"]]:
             text = re.sub(r"\x1b\[[0-9;]*m", "", self.terminal(*arguments))
