@@ -1,11 +1,14 @@
 """`gpuforge layout`: expressions, names, tables, JSON, lines from stdin. See cli_case.py for arguments."""
 import json
 import os
+import pathlib
 import re
 import subprocess
 import time
 
 from cli_case import CliTest, main, program
+
+DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs/layout.md"
 
 
 class Expressions(CliTest):
@@ -171,6 +174,19 @@ class Lines(CliTest):
         print(f"{30000 / seconds:.0f} lines a second, reading the answers included")
         # 20,000 a second are promised; a sanitized or busy machine has a tenth of that.
         self.assertLess(seconds, 15)
+
+
+class Document(CliTest):
+    def test_every_command_prints_what_is_shown(self):
+        """docs_test.py looks at exit codes; this one at what stands below each command."""
+        blocks = re.findall(r"^```console\n(.*?)^```", DOCUMENT.read_text(), re.M | re.S)
+        examples = [example for block in blocks for example in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M)]
+        self.assertGreater(len(examples), 6)
+        path = {**self.environment, "PATH": f"{os.path.dirname(program())}:{self.environment['PATH']}"}
+        for command, shown in examples:
+            result = subprocess.run(command, shell=True, env=path, cwd=self.folder, stdout=subprocess.PIPE,
+                                    stderr=subprocess.STDOUT, text=True, timeout=60)
+            self.assertEqual(result.stdout, shown, command)
 
 
 if __name__ == "__main__":
