@@ -79,7 +79,7 @@ int run(Session& session, const Invocation& invocation) {
     Json json = document("layout");
     add_value(json, value);
     if (table) json.set("table", table_json(value));
-    json.set("unknown", Json::Array(unknown.begin(), unknown.end()));
+    add_unknown(json, unknown);
     session.out.document(json);
     return kDone;
   }

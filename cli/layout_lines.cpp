@@ -61,6 +61,7 @@ class Answers {
       Json found = json;
       if (!statement.name.empty()) found.set("name", statement.name);
       add_value(found, statement.value);
+      add_unknown(found, layout::unbound_names(text, bindings_));
       if (table_) found.set("table", table_json(statement.value));
       json = std::move(found);
     } catch (const Error& error) {

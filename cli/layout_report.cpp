@@ -1,6 +1,6 @@
 #include "cli/layout_report.h"
 
-#include "gpuforge/base/format.h"
+#include "gpuforge/base/error.h"
 #include "gpuforge/layout/coverage.h"
 
 namespace gpuforge::cli {
@@ -14,12 +14,21 @@ using layout::SwizzledLayout;
 using layout::TupleView;
 using layout::Value;
 
+std::optional<Integer> cosize_of(const Layout& plain) {
+  if (!layout::size(plain).is(0)) return layout::cosize(plain);
+  try {
+    return layout::cosize(plain);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 // What there is to say of a layout, with or without a swizzle.
 struct Facts {
   const Layout& plain;
   const SwizzledLayout* swizzled;
   Integer size;
-  Integer cosize;
+  std::optional<Integer> cosize;  // some layouts of size 0 have none
   layout::Coverage coverage;
 
   explicit Facts(const AnyLayout& any)
@@ -27,7 +36,7 @@ struct Facts {
                                                   : std::get<SwizzledLayout>(any).layout),
         swizzled(std::get_if<SwizzledLayout>(&any)),
         size(layout::size(plain)),
-        cosize(layout::cosize(plain)),
+        cosize(cosize_of(plain)),
         coverage(layout::coverage(any)) {}
 };
 
@@ -63,7 +72,7 @@ void add_layout(Json& json, const AnyLayout& layout) {
   json.set("shape", json_of(facts.plain.shape().view()));
   json.set("stride", json_of(facts.plain.stride().view()));
   json.set("size", json_of(facts.size));
-  json.set("cosize", json_of(facts.cosize));
+  json.set("cosize", facts.cosize ? json_of(*facts.cosize) : Json());
   json.set("rank", std::uint64_t{facts.plain.rank()});
   json.set("depth", std::uint64_t{layout::depth(facts.plain)});
   json.set("injective", json_of(facts.coverage.injective));
@@ -120,13 +129,18 @@ std::string layout_rows(const AnyLayout& layout, const Integer* offset) {
   const Facts facts(layout);
   std::string out = to_text(layout) + "\n";
   if (offset != nullptr) out += row("offset", number_text(*offset));
-  out += row("size", number_text(facts.size)) + row("cosize", number_text(facts.cosize));
+  out += row("size", number_text(facts.size));
+  if (facts.cosize) out += row("cosize", number_text(*facts.cosize));
   out += row("rank", format_text("{}, depth {}", facts.plain.rank(), layout::depth(facts.plain)));
   const std::string indices = indices_text(facts.coverage, facts.size);
   return indices.empty() ? out : out + row("indices", indices);
 }
 
 }  // namespace
+
+void add_unknown(Json& json, const std::vector<std::string>& names) {
+  if (!names.empty()) json.set("unknown", Json::Array(names.begin(), names.end()));
+}
 
 void add_value(Json& json, const Value& value) {
   if (add_if_layout(json, value)) return;

@@ -50,6 +50,7 @@ class Parser {
     if (!accept_o()) return first;
     const auto* const swizzle = std::get_if<Swizzle>(&first.is);
     if (swizzle == nullptr) fail_at(start, "a swizzle before 'o'", first);
+    skip_space();
     std::size_t layout_start = at_;
     Value second = part(depth);
     Integer offset = 0;
@@ -58,6 +59,7 @@ class Parser {
       if (number == nullptr || !number->is_integer())
         fail_at(layout_start, "a number between the two 'o'", second);
       offset = number->integer();
+      skip_space();
       layout_start = at_;
       second = part(depth);
     }
@@ -72,6 +74,7 @@ class Parser {
     Value shape = atom(depth);
     if (!accept(':')) return shape;
     if (!std::holds_alternative<IntTuple>(shape.is)) fail_at(shape_start, "numbers before ':'", shape);
+    skip_space();
     const std::size_t stride_start = at_;
     const Value stride = atom(depth);
     if (!std::holds_alternative<IntTuple>(stride.is)) fail_at(stride_start, "numbers after ':'", stride);

@@ -169,7 +169,7 @@ TEST(Expression, MistakesAreNamedWithTheirColumn) {
   EXPECT_THAT(error_of("4:1 o 8:1"),
               HasSubstr("column 1: expected a swizzle before 'o', found the layout 4:1"));
   EXPECT_THAT(error_of("Sw<1,2,3> o 4:1 o 8:1"), HasSubstr("expected a number between the two 'o'"));
-  EXPECT_THAT(error_of("Sw<1,2,3> o 0 o 8"), HasSubstr("expected a layout after 'o', found 8"));
+  EXPECT_THAT(error_of("Sw<1,2,3> o 0 o 8"), HasSubstr("column 17: expected a layout after 'o', found 8"));
   EXPECT_THAT(error_of("(4:1):2"), HasSubstr("expected numbers before ':', found the tuple (4:1)"));
   EXPECT_THAT(error_of("Sw<3,4,99>"), HasSubstr("at most 64"));
   EXPECT_THAT(error_of("99999999999999999999"), HasSubstr("at most 63 bits"));

@@ -110,6 +110,8 @@ class AsJson(CliTest):
         found = self.document("layout", "Sw<3,4,3> o 16 o (8,64):(64,1)")
         self.assertEqual(found["swizzle"], {"bits": 3, "base": 4, "shift": 3, "offset": 16})
         self.assertEqual((found["layout"], found["shape"]), ("Sw<3,4,3> o 16 o (8,64):(64,1)", [8, 64]))
+        self.assertIsNone(self.document("layout", "(0,0):(1,1)")["cosize"])
+        self.assertNotIn("cosize", self.run_cli("layout", "(0,0):(1,1)").stdout)
         found = self.document("layout", "8:1")
         self.assertEqual((found["shape"], found["stride"], found["injective"], found["compact"]), (8, 1, True, True))
 
@@ -139,6 +141,7 @@ class Lines(CliTest):
         self.assertEqual((found[0]["layout"], found[1]["name"], found[1]["layout"], found[2]["value"]), ("4:1", "B", "4:2", 6))
         self.assertEqual([sorted(answer) for answer in found[3:]], [["error", "line"]] * 2)
         self.assertEqual(self.answers(""), [])
+        self.assertEqual([answer.get("unknown") for answer in self.answers("A = (M,N)\nA\nsize((M))")], [["M", "N"], None, ["M"]])
         self.assertEqual(self.answers("(2,2)\n2:1\n", "--table", "--json")[1]["table"], [0, 1])
 
     def test_garbage_and_long_lines(self):
