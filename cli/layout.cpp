@@ -87,7 +87,7 @@ int run(Session& session, const Invocation& invocation) {
   const int columns =
       session.terminal.out_is_terminal ? session.terminal.columns : std::numeric_limits<int>::max();
   const std::string grid = table ? "\n" + table_text(value, columns) : std::string();
-  session.out.write(value_text(value));
+  session.out.write(value_text(value, columns));
   std::string names;
   for (const std::string& name : unknown) names += (names.empty() ? "" : ", ") + name;
   if (!names.empty()) session.out.line("  unknown " + names);

@@ -1,5 +1,6 @@
 #include "cli/layout_report.h"
 
+#include "cli/terminal.h"
 #include "gpuforge/base/error.h"
 #include "gpuforge/layout/coverage.h"
 
@@ -111,6 +112,8 @@ Json json_of(const Value& value) {
   return elements;
 }
 
+constexpr int kTextColumn = 10;  // of a row
+
 std::string row(std::string_view label, std::string_view text) {
   return format_text("  {:<8}{}\n", label, text);
 }
@@ -154,7 +157,7 @@ void add_value(Json& json, const Value& value) {
   }
 }
 
-std::string value_text(const Value& value) {
+std::string value_text(const Value& value, int columns) {
   if (const auto* const plain = std::get_if<Layout>(&value.is)) return layout_rows(*plain, nullptr);
   if (const auto* const swizzled = std::get_if<SwizzledLayout>(&value.is))
     return layout_rows(*swizzled, nullptr);
@@ -164,12 +167,13 @@ std::string value_text(const Value& value) {
   if (const auto* const width = std::get_if<layout::VectorWidth>(&value.is)) {
     out += row("bytes", std::to_string(width->bytes));
     for (const std::string& sentence : width->why)
-      out += row(&sentence == &width->why.front() ? "why" : "", sentence);
+      out += row(&sentence == &width->why.front() ? "why" : "",
+                 wrap(sentence, columns, kTextColumn, kTextColumn));
   }
   const auto* const values = std::get_if<Value::Values>(&value.is);
   if (values == nullptr) return out;
   for (std::size_t i = 0; i < values->size(); ++i)
-    out += format_text("\n{}: {}", i, value_text((*values)[i]));
+    out += format_text("\n{}: {}", i, value_text((*values)[i], columns));
   return out;
 }
 

@@ -40,6 +40,11 @@ class Expressions(CliTest):
         width = self.run_cli("layout", "vector_width((8,32):(32,1), make_layout_tv((8,4):(4,1), (1,8):(8,1)), 16, 4)").stdout
         self.assertRegex(width, r"^2\n  bytes   4\n  why     (.*\n)+.*multiple of 4 bytes: at most 2 elements\n$")
 
+    def test_sentences_fit_a_narrow_terminal(self):
+        text = self.terminal("layout", "vector_width((8,32):(32,1), make_layout_tv((8,4):(4,1), (1,8):(8,1)), 16, 4)")
+        self.assertLessEqual(max(map(len, text.split("\n"))), 60, text)
+        self.assertIn("\n          ", text)
+
     def test_let(self):
         both = ["--let", "A=(8,4):(1,8)", "--let", "B = composition(A, 4:2)"]
         self.assertTrue(self.run_cli("layout", *both, "B").stdout.startswith("4:2\n"))
