@@ -2,10 +2,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "cli/help.h"
 #include "cli/layout_lines.h"
+#include "cli/layout_picture.h"
 #include "cli/layout_report.h"
 #include "cli/layout_table.h"
 #include "cli/report.h"
@@ -69,16 +71,23 @@ int run(Session& session, const Invocation& invocation) {
   const bool table = invocation.has("table");
   const layout::Bindings bindings = bindings_of(invocation);
   if (text == "-") {
+    for (const Option& option : kLayoutPictureOptions)
+      GPUFORGE_CHECK(!invocation.has(option.name), "layout: --{} is for one expression, not for -",
+                     option.name);
     if (::isatty(STDIN_FILENO) == 1) session.messages.note("an expression a line; Ctrl-D ends");
     answer_lines({.input = STDIN_FILENO, .table = table}, bindings, session.out);
     return kDone;
   }
   const layout::Value value = layout::evaluate(text, bindings);
   const std::vector<std::string> unknown = layout::unbound_names(text, bindings);
+  const LayoutPicture picture =
+      draw_layout(session, invocation, value, layout_picture_options(invocation, bindings, text));
   if (session.json) {
     Json json = document("layout");
     add_value(json, value);
     if (table) json.set("table", table_json(value));
+    if (picture.access) json.set("access", access_json(*picture.access));
+    json.set("files", Json::Array(picture.files.begin(), picture.files.end()));
     add_unknown(json, unknown);
     session.out.document(json);
     return kDone;
@@ -91,13 +100,14 @@ int run(Session& session, const Invocation& invocation) {
   std::string names;
   for (const std::string& name : unknown) names += (names.empty() ? "" : ", ") + name;
   if (!names.empty()) session.out.line("  unknown " + names);
+  if (picture.access) session.out.line("  access  " + picture.access->sentence);
   session.out.write(grid);
   return kDone;
 }
 
 constexpr Positional kPositionals[] = {
     {.name = "EXPR", .help = "an expression, in quotes for the shell; - reads one a line from stdin"}};
-constexpr Option kOptions[] = {
+constexpr Option kOwnOptions[] = {
     {.name = "let",
      .value = "NAME=EXPR",
      .help = "a name for a value; later ones may use earlier ones",
@@ -105,11 +115,19 @@ constexpr Option kOptions[] = {
     {.name = "table", .help = "print the index of each coordinate"},
     {.name = "functions", .help = "list the functions with their parameters"},
 };
+constexpr auto kOptions = [] {
+  std::array<Option, std::size(kOwnOptions) + std::size(kLayoutPictureOptions)> all;
+  std::copy(std::begin(kLayoutPictureOptions), std::end(kLayoutPictureOptions),
+            std::copy(std::begin(kOwnOptions), std::end(kOwnOptions), all.begin()));
+  return all;
+}();
 constexpr Example kExamples[] = {
     {.line = "gpuforge layout 'composition((8,4):(1,8), 4:2)'", .meaning = "c -> A(B(c))"},
     {.line = "gpuforge layout 'zipped_divide((M,N):(N,1), (1,32))'", .meaning = "M and N are not known yet"},
     {.line = "gpuforge layout --let 'A=(4,8):(8,1)' 'A(2,_)' --table",
      .meaning = "a row of A, and where it begins"},
+    {.line = "gpuforge layout 'Sw<3,3,3> o 0 o (8,64):(64,1)' --access f16x8 --svg swizzle.svg",
+     .meaning = "draw a tile of shared memory; bank conflicts of a warp that reads its columns"},
     {.line = "printf 'A = (8,4):(1,8)\\nsize(A)\\n' | gpuforge layout -", .meaning = "many, for programs"},
 };
 
@@ -117,8 +135,8 @@ constexpr Example kExamples[] = {
 
 const Command kLayoutCommand = {
     .name = "layout",
-    .summary = "compute with layouts: composition, divides, inverses",
-    .usage = "EXPR|- [--let NAME=EXPR ..] [--table] [--json]",
+    .summary = "compute with layouts and draw them: composition, divides, inverses, bank conflicts",
+    .usage = "EXPR|- [--let NAME=EXPR ..] [--table] [--access TYPE] [--svg FILE] [--png FILE] [--json]",
     .description =
         "A layout is written shape:stride, as CuTe writes it: (8,4):(1,8) sends (i,j) to i + 8*j. (x) is a "
         "tuple of "
@@ -132,7 +150,12 @@ const Command kLayoutCommand = {
         "the "
         "number of its line; where an expression is wrong, it has the member error, and the exit code is "
         "still 0, "
-        "since every line was answered.",
+        "since every line was answered.\n"
+        "--access tells what the first access of a warp costs. The threads of (tiler, tv) are its own. Over "
+        "a "
+        "plain layout, elements that lie side by side are taken together, as many as TYPE has, and threads "
+        "take "
+        "these vectors in the order of coordinates, the first mode running fastest.",
     .positionals = kPositionals,
     .options = kOptions,
     .examples = kExamples,
