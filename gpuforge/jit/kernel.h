@@ -24,6 +24,11 @@ struct Argument {
 // Makes an Argument of any trivially copyable value; the value must outlive the launch call, not the launch.
 template <typename T>
 requires std::is_trivially_copyable_v<T> Argument argument(const T& value);
+// The bytes of a struct whose type the host does not have, such as a layout's.
+template <std::size_t kBytes>
+Argument argument(std::span<const std::byte, kBytes> bytes) {
+  return {bytes.data(), bytes.size(), "struct"};
+}
 
 enum class ArgumentKind : unsigned char { any, integer, floating, pointer };
 ArgumentKind kind_of(const Parameter& parameter);

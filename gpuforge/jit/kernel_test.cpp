@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstring>
+#include <span>
 
 #include "gpuforge/base/error.h"
 #include "gpuforge/jit/fake_device_for_tests.h"
@@ -49,6 +50,16 @@ std::string launch(const Kernel& kernel, const Args&... args) {
   }
   EXPECT_EQ(stream.launches, 1);
   return "launched";
+}
+
+// A struct that only kernels have a type for.
+TEST(KernelLaunch, TakesTheBytesOfAStruct) {
+  const Kernel kernel = kernel_of(".version 9.0\n.entry k(.param .align 8 .b8 k_param_0[16]) { ret; }",
+                                  "__global__ void k(Matrix layout) {}");
+  const std::array<std::int64_t, 2> values = {3, 4};
+  EXPECT_EQ(launch(kernel, std::as_bytes(std::span(values))), "launched");
+  EXPECT_THAT(launch(kernel, std::as_bytes(std::span(values).first(1))),
+              HasSubstr("parameter 0 'layout' is Matrix (16 bytes), got struct (8 bytes)"));
 }
 
 float* const kPointer = nullptr;
