@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <numeric>
 
@@ -253,6 +254,11 @@ struct Launch {
   std::size_t outputs;
 };
 
+// A row-major layout's run-time integers: both sizes and the stride of rows.
+std::array<std::int64_t, 3> row_major(int rows, int columns) {
+  return {rows, columns, columns};
+}
+
 std::vector<float> launch(Jit& jit, const Launch& launch) {
   const auto device = device::make_sim_device();
   const auto stream = device->make_stream();
@@ -267,6 +273,11 @@ std::vector<float> launch(Jit& jit, const Launch& launch) {
   stream->copy_to_device(to, out.data(), out.size() * sizeof(float));
   if (launch.file == "saxpy.cu")
     (*kernel)(launch.geometry, *stream, 2.5f, from, to, launch.rows * launch.columns);
+  else if (launch.file == "row_sum_layout.cu")
+    (*kernel)(launch.geometry, *stream, to, from, row_major(launch.rows, launch.columns));
+  else if (launch.file == "transpose_layout.cu")
+    (*kernel)(launch.geometry, *stream, to, from, row_major(launch.columns, launch.rows),
+              row_major(launch.rows, launch.columns));
   else
     (*kernel)(launch.geometry, *stream, to, from, launch.rows, launch.columns);
   stream->copy_to_host(out.data(), to, out.size() * sizeof(float));
@@ -282,6 +293,8 @@ TEST_F(WithClang, ExamplesGiveOnTheSimulatorWhatNvrtcsGive) {
       {"saxpy.cu", {.grid = {4}, .block = {256}}, 1, 1000, 1000},
       {"row_sum.cu", {.grid = {3}, .block = {32, 8}}, 20, 333, 20},
       {"tiled_transpose.cu", {.grid = {3, 2}, .block = {32, 8}}, 50, 70, 3500},
+      {"row_sum_layout.cu", {.grid = {3}, .block = {256}}, 20, 333, 20},
+      {"transpose_layout.cu", {.grid = {3, 2}, .block = {256}}, 50, 70, 3500},
   };
   std::size_t examples = 0;
   for (const auto& entry : std::filesystem::directory_iterator(GPUFORGE_EXAMPLES_DIR))
