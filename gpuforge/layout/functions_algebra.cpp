@@ -43,10 +43,11 @@ Value by_layout(const Arguments& a, Layout (*change)(const Layout&, const Layout
   return a.behind_swizzle(0, [&](const Layout& layout) { return change(layout, a.layout(1)); });
 }
 
-Value logical_product_of(const Arguments& a) {
+// Of two layouts the logical product has block and repetitions apart already: it is the zipped one too.
+Value product_of(const Arguments& a, Layout (*plain)(const Layout&, const Tiler&)) {
   if (const auto* const tiler = a.get_if<SwizzledLayout>(1))
     return value_of(logical_product(a.plain_layout(0), *tiler));
-  return by_tiler(a, logical_product);
+  return by_tiler(a, plain);
 }
 
 Value tiled_to_shape(const Arguments& a) {
@@ -113,9 +114,10 @@ constexpr Function kAlgebra[] = {
      [](const Arguments& a) -> Value { return by_tiler(a, tiled_divide); }},
     {"flat_divide", "A, tiler", "(tile,..,rest,..)", 2, 2,
      [](const Arguments& a) -> Value { return by_tiler(a, flat_divide); }},
-    {"logical_product", "A, tiler", "(block,repetitions)", 2, 2, logical_product_of},
+    {"logical_product", "A, tiler", "(block,repetitions)", 2, 2,
+     [](const Arguments& a) -> Value { return product_of(a, logical_product); }},
     {"zipped_product", "A, tiler", "((block,..),(repetitions,..))", 2, 2,
-     [](const Arguments& a) -> Value { return by_tiler(a, zipped_product); }},
+     [](const Arguments& a) -> Value { return product_of(a, zipped_product); }},
     {"tiled_product", "A, tiler", "((block,..),repetition,..)", 2, 2,
      [](const Arguments& a) -> Value { return by_tiler(a, tiled_product); }},
     {"flat_product", "A, tiler", "(block,..,repetition,..)", 2, 2,

@@ -63,7 +63,10 @@ constexpr Function kModes[] = {
     {"filter_zeros", "A", "modes of stride 0 get size 1", 1, 1,
      [](const Arguments& a) -> Value { return changed(a, filter_zeros); }},
     {"filter", "A[, profile]", "without modes of stride 0 or size 1", 1, 2,
-     [](const Arguments& a) -> Value { return by_profile(a, filter, filter); }},
+     [](const Arguments& a) -> Value {
+       const Layout layout = a.layout(0);  // a swizzle sends no coordinate to 0 for all
+       return {a.size() == 2 ? filter(layout, a.shape(1)) : filter(layout)};
+     }},
     {"group_modes", "A, begin, end", "these modes as one; end -1: to the last", 3, 3, group},
     {"group", "A, begin, end", "group_modes", 3, 3, group},
     {"append", "A[, rank][, B]", "B (or 1:0) as a further mode, or as often as it takes to have that rank", 1,
