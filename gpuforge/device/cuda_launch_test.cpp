@@ -79,6 +79,17 @@ TEST_F(CudaLaunchTest, FactsOfAFunction) {
   EXPECT_TRUE(empty_->facts().parameters.empty());
 }
 
+// compute-sanitizer reports a call that fails, and would call every program with a kernel wrong.
+TEST_F(CudaLaunchTest, NoParameterTooManyIsAskedForWhenTheirNumberIsKnown) {
+  const std::size_t before = fake_.counters().parameters_past_the_last;
+  const auto known = module_->function("saxpy", 4);
+  EXPECT_EQ(known->facts().parameters.size(), 4u);
+  EXPECT_EQ(module_->function("empty", 0)->facts().parameters.size(), 0u);
+  EXPECT_EQ(fake_.counters().parameters_past_the_last, before);
+  EXPECT_EQ(module_->function("saxpy")->facts().parameters.size(), 4u);
+  EXPECT_EQ(fake_.counters().parameters_past_the_last, before + 1);
+}
+
 TEST_F(CudaLaunchTest, AnUnknownEntryNamesThoseThereAre) {
   std::string message;
   EXPECT_EQ(code_of([&] { module_->function("saxpi"); }, &message), ErrorCode::invalid_argument);

@@ -110,7 +110,8 @@ std::string CudaModule::entries() const {
   return text;
 }
 
-std::shared_ptr<Function> CudaModule::function(std::string_view entry) {
+std::shared_ptr<Function> CudaModule::function(std::string_view entry,
+                                               std::optional<std::size_t> parameter_count) {
   const CudaDevice& own = *owner_.device;
   const CurrentContext scope = own.current();
   const std::string entry_name(entry);
@@ -122,10 +123,11 @@ std::shared_ptr<Function> CudaModule::function(std::string_view entry) {
     throw Error(ErrorCode::cuda, format_text("{}: module {}: cuModuleGetFunction of {}: {}", own.name(),
                                              name_, entry, own.driver().describe(result)));
   }
-  return std::make_shared<CudaFunction>(shared_from_this(), raw, entry);
+  return std::make_shared<CudaFunction>(shared_from_this(), raw, entry, parameter_count);
 }
 
-CudaFunction::CudaFunction(std::shared_ptr<CudaModule> module, cuda::RawFunction raw, std::string_view entry)
+CudaFunction::CudaFunction(std::shared_ptr<CudaModule> module, cuda::RawFunction raw, std::string_view entry,
+                           std::optional<std::size_t> parameter_count)
     : module_(std::move(module)), raw_(raw) {
   const cuda::Driver& driver = device().driver();
   const auto object = [&] { return format_text("kernel {} on {}", entry, device().name()); };
@@ -142,7 +144,7 @@ CudaFunction::CudaFunction(std::shared_ptr<CudaModule> module, cuda::RawFunction
   allowed_dynamic_shared_ = static_cast<std::size_t>(value(FunctionAttribute::max_dynamic_shared_size_bytes));
   if (!driver.func_get_param_info.available()) return;
   facts_.parameters_known = true;
-  for (std::size_t index = 0;; ++index) {
+  for (std::size_t index = 0; index != parameter_count; ++index) {
     ParameterFacts parameter;
     if (driver.func_get_param_info.raw(raw_, index, &parameter.offset, &parameter.bytes) != Result::success)
       break;

@@ -16,7 +16,8 @@ class CudaModule final : public Module, public std::enable_shared_from_this<Cuda
   CudaModule(std::shared_ptr<CudaDevice> device, std::span<const std::byte> image, std::string_view name);
   ~CudaModule() override;
 
-  std::shared_ptr<Function> function(std::string_view entry) override;
+  std::shared_ptr<Function> function(std::string_view entry,
+                                     std::optional<std::size_t> parameter_count) override;
   CudaDevice& device() const { return *owner_.device; }
 
  private:
@@ -32,7 +33,8 @@ class CudaModule final : public Module, public std::enable_shared_from_this<Cuda
 
 class CudaFunction final : public Function {
  public:
-  CudaFunction(std::shared_ptr<CudaModule> module, cuda::RawFunction raw, std::string_view entry);
+  CudaFunction(std::shared_ptr<CudaModule> module, cuda::RawFunction raw, std::string_view entry,
+               std::optional<std::size_t> parameter_count);
 
   const FunctionFacts& facts() const override { return facts_; }
   int max_active_blocks(int threads_per_block, std::size_t dynamic_shared_bytes) const override;

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -94,8 +95,11 @@ class Function {
 class Module {
  public:
   virtual ~Module() = default;
-  // invalid_argument naming the entries there are when `entry` is not one (where the device can tell).
-  virtual std::shared_ptr<Function> function(std::string_view entry) = 0;
+  // invalid_argument naming the entries there are when `entry` is not one (where the device can tell). Who
+  // knows how many parameters it has says so: NVIDIA's driver has no such question, and asking for one too
+  // many is an error that compute-sanitizer reports.
+  virtual std::shared_ptr<Function> function(std::string_view entry,
+                                             std::optional<std::size_t> parameter_count = {}) = 0;
 };
 
 // An ordered queue of work. Host memory given to an asynchronous call must stay until the work is done.

@@ -105,7 +105,7 @@ SimModule::SimModule(std::shared_ptr<Device> device, const sim::Chip& chip, std:
       program_(load(memory, chip, image, name, device_->facts().name)) {}
 
 // Decoded here, so that what the simulator does not know is an Error now and not at a synchronize.
-std::shared_ptr<Function> SimModule::function(std::string_view entry) {
+std::shared_ptr<Function> SimModule::function(std::string_view entry, std::optional<std::size_t>) {
   const std::string& device_name = device_->facts().name;
   std::string known;
   for (const std::string& candidate : sim::entries(*program_)) {

@@ -42,7 +42,8 @@ class SimModule final : public Module, public std::enable_shared_from_this<SimMo
   SimModule(std::shared_ptr<Device> device, const sim::Chip& chip, std::shared_ptr<SimMemory> memory,
             std::span<const std::byte> image, std::string_view name);
 
-  std::shared_ptr<Function> function(std::string_view entry) override;
+  std::shared_ptr<Function> function(std::string_view entry,
+                                     std::optional<std::size_t> parameter_count) override;
   Device& device() const { return *device_; }
   const sim::Chip& chip() const { return chip_; }
   const std::shared_ptr<const sim::Program>& program() const { return program_; }

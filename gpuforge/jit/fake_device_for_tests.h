@@ -26,7 +26,7 @@ class FakeModule : public device::Module {
  public:
   FakeModule(std::string image, std::shared_ptr<device::Device> device)
       : image_(std::move(image)), device_(std::move(device)) {}
-  std::shared_ptr<device::Function> function(std::string_view entry) override {
+  std::shared_ptr<device::Function> function(std::string_view entry, std::optional<std::size_t>) override {
     device::FunctionFacts facts;
     facts.name = entry;
     return std::make_shared<FakeFunction>(facts);

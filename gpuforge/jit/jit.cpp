@@ -80,6 +80,13 @@ std::shared_ptr<device::Module> load(const Compiled& compiled, device::Device& d
   }
 }
 
+// PTX tells an entry's parameters; where there is none, the driver is asked for them one by one.
+std::shared_ptr<device::Function> find_function(device::Module& module, const Compiled& compiled,
+                                                const Entry& entry) {
+  if (compiled.ptx.empty()) return module.function(entry.name);
+  return module.function(entry.name, entry.parameters.size());
+}
+
 // The entry asked for, or the only one there is.
 const Entry& choose_entry(const Compiled& compiled, std::string_view entry, std::string_view source_text) {
   if (compiled.entries.empty()) {
@@ -295,7 +302,7 @@ std::shared_ptr<const Kernel> Jit::kernel_keyed(const Hash128& key, const Kernel
     const Entry& chosen = choose_entry(*compiled, entry, source.text);
     const auto module =
         memory_->modules.get({key, compiled->arch, &device, {}}, [&] { return load(*compiled, device); });
-    return std::make_shared<const Kernel>(compiled, chosen, module->function(chosen.name));
+    return std::make_shared<const Kernel>(compiled, chosen, find_function(*module, *compiled, chosen));
   });
 }
 
@@ -325,7 +332,7 @@ std::shared_ptr<const Kernel> Jit::kernel_from_ptx(std::string_view ptx, std::st
     const auto compiled = std::make_shared<const Compiled>(std::move(from_text));
     const Entry& chosen = choose_entry(*compiled, entry, {});
     const auto module = memory_->modules.get({key, {}, &device, {}}, [&] { return load(*compiled, device); });
-    return std::make_shared<const Kernel>(compiled, chosen, module->function(chosen.name));
+    return std::make_shared<const Kernel>(compiled, chosen, find_function(*module, *compiled, chosen));
   });
 }
 

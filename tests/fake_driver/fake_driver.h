@@ -32,8 +32,9 @@ struct FakeCudaCounters {
   std::size_t modules;
   std::size_t graphs;
   std::size_t graph_execs;
-  std::size_t contexts;      // primary contexts retained, summed over devices
-  std::size_t synchronizes;  // calls that wait: stream, event, context
+  std::size_t contexts;                  // primary contexts retained, summed over devices
+  std::size_t synchronizes;              // calls that wait: stream, event, context
+  std::size_t parameters_past_the_last;  // asked for with cuFuncGetParamInfo
 };
 
 struct FakeCudaLaunch {

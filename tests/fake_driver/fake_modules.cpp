@@ -259,7 +259,10 @@ Result cuFuncGetParamInfo(RawFunction function, std::size_t index, std::size_t* 
   if (!is_function(function)) return Result::invalid_handle;
   if (!function->entry.parameters_known) return Result::not_supported;
   const std::vector<std::size_t>& sizes = function->entry.parameter_bytes;
-  if (index >= sizes.size()) return Result::invalid_value;
+  if (index >= sizes.size()) {
+    ++state().parameters_past_the_last;
+    return Result::invalid_value;
+  }
   std::size_t at = 0;
   for (std::size_t i = 0; i <= index; ++i) {
     const std::size_t alignment = sizes[i] >= 8 ? 8 : sizes[i];

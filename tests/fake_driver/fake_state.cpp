@@ -187,6 +187,7 @@ void fake_cuda_reset() {
   s.shut_down = false;
   s.initialized = false;
   s.synchronizes = 0;
+  s.parameters_past_the_last = 0;
   s.kernel = nullptr;
   for (const auto& [address, allocation] : s.allocations) std::free(reinterpret_cast<void*>(address));
   for (const auto& [address, bytes] : s.pinned) std::free(address);
@@ -226,8 +227,9 @@ void fake_cuda_counters(FakeCudaCounters* counters) {
   for (const auto& context : s.contexts) retained += context->retained;
   std::size_t allocations = 0;
   for (const auto& [address, allocation] : s.allocations) allocations += allocation.captured ? 0 : 1;
-  *counters = {allocations,      s.allocated_bytes, s.pinned.size(),      s.streams.size(), s.events.size(),
-               s.modules.size(), s.graphs.size(),   s.graph_execs.size(), retained,         s.synchronizes};
+  *counters = {allocations,     s.allocated_bytes, s.pinned.size(),           s.streams.size(),
+               s.events.size(), s.modules.size(),  s.graphs.size(),           s.graph_execs.size(),
+               retained,        s.synchronizes,    s.parameters_past_the_last};
 }
 
 void fake_cuda_on_launch(FakeCudaKernel kernel, void* user_data) {

@@ -168,6 +168,7 @@ struct State {
   CUstream_st default_stream;
   std::vector<std::thread> workers;  // one for each queue that had work; joined by the reset
   std::size_t synchronizes = 0;
+  std::size_t parameters_past_the_last = 0;
 
   FakeCudaKernel kernel = nullptr;
   void* kernel_user_data = nullptr;
