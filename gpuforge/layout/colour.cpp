@@ -19,7 +19,6 @@ constexpr std::array<Colour, kHues> kHue = {
     Colour{196, 170, 240}, Colour{240, 220, 110}, Colour{122, 212, 208}, Colour{242, 168, 214}};
 
 constexpr Colour kBlack = {0, 0, 0};
-constexpr double kEnough = 4.5;
 
 double linear(std::uint8_t part) {
   const double value = part / 255.0;
@@ -51,7 +50,7 @@ double contrast(Colour a, Colour b) {
 }
 
 Colour text_on(Colour background) {
-  if (contrast(background, kInk) >= kEnough) return kInk;
+  // Two colours of text alone: a third looks like bold numbers among the others.
   return contrast(background, kBlack) >= contrast(background, kPaper) ? kBlack : kPaper;
 }
 

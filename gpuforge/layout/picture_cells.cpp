@@ -121,9 +121,13 @@ void fill_banks(Draft& draft, const AnyLayout& layout, std::int64_t bytes) {
     cell.fill = bank_colour(bank);
   }
   draft.frame.legend.kind = Legend::Kind::banks;
-  draft.frame.legend.notes.push_back(format_text(
-      "Cells show index and bank (b) of shared memory, for elements of {} byte{}: index * {} / 4 % 32.",
-      bytes, plural(bytes), bytes));
+  const std::string word = bytes == 4       ? "index"
+                           : 4 % bytes == 0 ? format_text("index / {}", 4 / bytes)
+                           : bytes % 4 == 0 ? format_text("index * {}", bytes / 4)
+                                            : format_text("index * {} / 4", bytes);
+  draft.frame.legend.notes.push_back(
+      format_text("Cells show index and bank (b) of shared memory, for elements of {} byte{}: {} % 32.",
+                  bytes, plural(bytes), word));
 }
 
 void fill_threads(Draft& draft, const ThreadValueLayout& by, TupleView tile) {
