@@ -1,7 +1,8 @@
 """Runs what the documents show. A document is run top to bottom in one scratch folder that looks like the repository
 (links to its files), so that later commands see what earlier ones wrote and nothing of the real tree is changed.
 
-Blocks that run: ```sh (a script), ```console (its lines starting with "$ "), ```cpp with a main (compiled, linked, run).
+Blocks that run: ```sh (a script), ```console (its lines starting with "$ ", and what stands below each is what it prints,
+a line "..." being any number of lines), ```cpp with a main (compiled, linked, run).
 A comment on the lines above a block says what is special about it:
   <!-- exit: 3 -->      it ends with this code
   <!-- needs: gpu -->   it is run only where a GPU is; elsewhere its verbs and flags are looked up in --help
@@ -100,6 +101,23 @@ def commands_of(block):
     return commands
 
 
+def shown_by(block):
+    """What a console block has below each of its commands."""
+    return [shown for _, shown in re.findall(r"^\$ ((?:.*\\\n)*.*\n)((?:(?!\$ ).*\n)*)", block.text, re.M)]
+
+
+def is_shown(printed, shown):
+    pattern = "".join(r"(?:.*\n)*" if line == "..." else re.escape(line) + "\n" for line in shown.splitlines())
+    return re.fullmatch(pattern, printed) is not None
+
+
+def links_of(path):
+    """Targets of a Markdown file's links and images that are files."""
+    text = re.sub(r"^(```|~~~).*?^\1|`[^`\n]*`", "", path.read_text(), flags=re.M | re.S)
+    targets = re.findall(r"\]\(([^()\s]+)\)", text)
+    return [target.split("#")[0] for target in targets if not re.match(r"\w+:|#", target)]
+
+
 def run_elsewhere(command):
     plain = re.sub(r"\s+#.*$", "", command).strip()
     return next((why for pattern, why in RUN_ELSEWHERE if re.fullmatch(pattern, plain)), None)
@@ -155,10 +173,17 @@ class Runner:
         if not here:
             return None
         # One shell per block, so that a variable set in it lives as long as a reader expects.
-        result = self.call(["bash", "-e", "-o", "pipefail", "-c", "\n".join(here)])
+        mark = "end of a command of the document"
+        compares = block.language == "console" and len(here) == len(shown_by(block))
+        script = [f"{command}\nprintf '%s\\n' '{mark}'" for command in here] if compares else here
+        result = self.call(["bash", "-e", "-o", "pipefail", "-c", "\n".join(script)])
         self.log.append(f"{block.where}: exit {result.returncode}: {'; '.join(here)}")
         if result.returncode != block.expected_exit:
             return f"exit {result.returncode}, expected {block.expected_exit}: {'; '.join(here)}\n{result.stdout}"
+        if compares:
+            for command, printed, shown in zip(here, result.stdout.split(mark + "\n"), shown_by(block)):
+                if not is_shown(printed, shown):
+                    return f"{command}\nprints\n{printed}where the document has\n{shown}"
         return None
 
     def look_up(self, command):

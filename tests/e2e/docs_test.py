@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from docs_runner import Runner, blocks_of, commands_of
+from docs_runner import Runner, blocks_of, commands_of, links_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -16,12 +16,18 @@ class Documents(unittest.TestCase):
     def test_every_document(self):
         scratch = tempfile.mkdtemp(prefix="gpuforge_docs_")
         self.addCleanup(shutil.rmtree, scratch)
-        paths = [p for p in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))) if p.exists()]
+        paths = [p for p in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))) if p.exists()]
         self.assertTrue(paths, "there is no document to run")
         runner = Runner(ROOT, os.environ["GPUFORGE_BUILD"], scratch)
         failures = runner.run_documents(paths)
         print("\n".join(runner.log))
         self.assertFalse(failures, "\n" + "\n".join(str(f) for f in failures))
+
+    def test_links_lead_to_files(self):
+        links = [(p, link) for p in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")) for link in links_of(p)]
+        self.assertGreater(len(links), 10)
+        broken = [f"{p.relative_to(ROOT)}: {link}" for p, link in links if not (p.parent / link).exists()]
+        self.assertFalse(broken)
 
 
 class RunnerCanSayNo(unittest.TestCase):
@@ -70,8 +76,23 @@ class RunnerCanSayNo(unittest.TestCase):
             self.failures("```sh\ntrue\n")
 
     def test_console_blocks_run_their_dollar_lines(self):
-        self.assertEqual(self.sh("$ gpuforge doctor", "exit 7 is output, not a command", language="console"), [])
+        self.assertEqual(self.sh("$ echo exit 7", "exit 7", "$ gpuforge doctor", language="console"), [])
         self.assertEqual(len(self.sh("$ gpuforge \\", "    docter", language="console")), 1)
+
+    def test_console_blocks_show_what_is_printed(self):
+        lines = ["$ printf '1\\n2\\n'; echo 3 >&2", "1", "2", "3", "$ echo \\", "  4", "4"]
+        self.assertEqual(self.sh(*lines, language="console"), [])
+        (failure,) = self.sh(*lines[:-1], "5", language="console")
+        self.assertIn("prints\n4\nwhere the document has\n5\n", failure)
+        for wrong in (lines[:2] + lines[3:], lines[:4] + ["more"] + lines[4:], lines[:-1]):
+            self.assertEqual(len(self.sh(*wrong, language="console")), 1, wrong)
+        self.assertEqual(self.sh("$ seq 9", "1", "...", "9", language="console"), [])
+        self.assertEqual(len(self.sh("$ seq 9", "1", "...", "8", language="console")), 1)
+        self.assertEqual(len(self.sh("$ echo 6; exit 2", "7", language="console", notes="<!-- exit: 2 -->")), 1)
+
+    def test_links_in_text_are_found(self):
+        (self.root / "README.md").write_text("[a](x.md#part) ![b](i/y.svg) `[c](z)` [d](https://e) [f](#g)\n```sh\n[h](k)\n```\n")
+        self.assertEqual(links_of(self.root / "README.md"), ["x.md", "i/y.svg"])
 
     def test_gpu_blocks_are_looked_up_without_one_and_run_with_one(self):
         gpu = "<!-- needs: gpu -->"
