@@ -68,17 +68,22 @@ int run(Session& session, const Invocation& invocation) {
   if (invocation.has("functions")) return list_functions(session);
   GPUFORGE_CHECK(!invocation.positionals.empty(), "layout: EXPR is missing (see `gpuforge layout --help`)");
   const std::string& text = invocation.positionals.front();
-  const bool table = invocation.has("table");
+  const bool table = invocation.has("table"), type = invocation.has("type");
+  for (const std::string_view other : {"table", "access"})
+    GPUFORGE_CHECK(!type || !invocation.has(other), "layout: --type prints the type alone, without --{}",
+                   other);
   const layout::Bindings bindings = bindings_of(invocation);
   if (text == "-") {
     for (const Option& option : kLayoutPictureOptions)
       GPUFORGE_CHECK(!invocation.has(option.name), "layout: --{} is for one expression, not for -",
                      option.name);
+    GPUFORGE_CHECK(!type, "layout: --type is for one expression, not for -");
     if (::isatty(STDIN_FILENO) == 1) session.messages.note("an expression a line; Ctrl-D ends");
     answer_lines({.input = STDIN_FILENO, .table = table}, bindings, session.out);
     return kDone;
   }
   const layout::Value value = layout::evaluate(text, bindings);
+  const std::string in_kernels = type ? type_text(value) : std::string();
   const std::vector<std::string> unknown = layout::unbound_names(text, bindings);
   const LayoutPicture picture =
       draw_layout(session, invocation, value, layout_picture_options(invocation, bindings, text));
@@ -86,10 +91,15 @@ int run(Session& session, const Invocation& invocation) {
     Json json = document("layout");
     add_value(json, value);
     if (table) json.set("table", table_json(value));
+    if (type) json.set("type", in_kernels);
     if (picture.access) json.set("access", access_json(*picture.access));
     json.set("files", Json::Array(picture.files.begin(), picture.files.end()));
     add_unknown(json, unknown);
     session.out.document(json);
+    return kDone;
+  }
+  if (type) {
+    session.out.line(in_kernels);
     return kDone;
   }
   // A file or pipe takes lines of any length.
@@ -113,6 +123,7 @@ constexpr Option kOwnOptions[] = {
      .help = "a name for a value; later ones may use earlier ones",
      .repeatable = true},
     {.name = "table", .help = "print the index of each coordinate"},
+    {.name = "type", .help = "print the type it has in kernels, gpuforge/kernels/tile.cuh, and nothing else"},
     {.name = "functions", .help = "list the functions with their parameters"},
 };
 constexpr auto kOptions = [] {
@@ -136,7 +147,8 @@ constexpr Example kExamples[] = {
 const Command kLayoutCommand = {
     .name = "layout",
     .summary = "compute with layouts and draw them: composition, divides, inverses, bank conflicts",
-    .usage = "EXPR|- [--let NAME=EXPR ..] [--table] [--access TYPE] [--svg FILE] [--png FILE] [--json]",
+    .usage =
+        "EXPR|- [--let NAME=EXPR ..] [--table] [--type] [--access TYPE] [--svg FILE] [--png FILE] [--json]",
     .description =
         "A layout is written shape:stride, as CuTe writes it: (8,4):(1,8) sends (i,j) to i + 8*j. (x) is a "
         "tuple of "

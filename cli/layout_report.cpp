@@ -3,6 +3,7 @@
 #include "cli/terminal.h"
 #include "gpuforge/base/error.h"
 #include "gpuforge/layout/coverage.h"
+#include "gpuforge/layout/device_layout.h"
 
 namespace gpuforge::cli {
 namespace {
@@ -155,6 +156,15 @@ void add_value(Json& json, const Value& value) {
     for (const std::string& sentence : width->why) why.emplace_back(sentence);
     json.set("why", std::move(why));
   }
+}
+
+std::string type_text(const Value& value) {
+  if (const auto* const tuple = std::get_if<layout::IntTuple>(&value.is)) return layout::device_type(*tuple);
+  if (const auto* const plain = std::get_if<Layout>(&value.is)) return layout::device_type(*plain);
+  if (const auto* const swizzled = std::get_if<SwizzledLayout>(&value.is))
+    return layout::device_type(*swizzled);
+  throw Error(ErrorCode::invalid_argument,
+              format_text("layout: --type: expected a layout or a shape, found {}", to_text(value)));
 }
 
 std::string value_text(const Value& value, int columns) {

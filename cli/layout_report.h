@@ -15,6 +15,9 @@ void add_value(Json& json, const layout::Value& value);
 // `unknown`: the names that are bound to nothing, where there are any.
 void add_unknown(Json& json, const std::vector<std::string>& names);
 
+// The type that a layout or a shape has in kernels (kernels/tile.cuh).
+std::string type_text(const layout::Value& value);
+
 // The value on a line of its own, and what is known of it below, sentences wrapped at `columns`.
 std::string value_text(const layout::Value& value, int columns);
 

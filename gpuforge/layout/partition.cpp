@@ -123,7 +123,8 @@ class Width {
     std::int64_t& elements = result_.elements;
     const std::int64_t before = elements;
     while (elements > 1 && (elements > most || most % elements != 0)) elements /= 2;
-    if (elements < before) result_.why.push_back(format_text("{}: at most {} elements", why, elements));
+    if (elements < before)
+      result_.why.push_back(format_text("{}: at most {} element{}", why, elements, elements == 1 ? "" : "s"));
   }
   void limit_step(Integer stride, std::string_view whose) {
     if (stride.is(0)) return;

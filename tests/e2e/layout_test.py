@@ -1,14 +1,11 @@
 """`gpuforge layout`: expressions, names, tables, JSON, lines from stdin. See cli_case.py for arguments."""
 import json
 import os
-import pathlib
 import re
 import subprocess
 import time
 
 from cli_case import CliTest, main, program
-
-DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs/layout.md"
 
 
 class Expressions(CliTest):
@@ -44,6 +41,29 @@ class Expressions(CliTest):
         text = self.terminal("layout", "vector_width((8,32):(32,1), make_layout_tv((8,4):(4,1), (1,8):(8,1)), 16, 4)")
         self.assertLessEqual(max(map(len, text.split("\n"))), 60, text)
         self.assertIn("\n          ", text)
+
+    def test_type_is_what_a_kernel_is_compiled_for(self):
+        for expression, text in {
+            "(M,1024):(1024,1)": "gpuforge::Layout<gpuforge::Shape<int,gpuforge::Int<1024>>,"
+                                 "gpuforge::Stride<gpuforge::Int<1024>,gpuforge::Int<1>>>\n",
+            "(8,N)": "gpuforge::Shape<gpuforge::Int<8>,int>\n",
+            "get(make_layout_tv(8:1, 2:1), 1)": "gpuforge::Layout<gpuforge::Shape<gpuforge::Int<8>,gpuforge::Int<2>>,"
+                                                "gpuforge::Stride<gpuforge::Int<2>,gpuforge::Int<1>>>\n",
+        }.items():
+            self.assertEqual(self.run_cli("layout", expression, "--type").stdout, text)
+        swizzled = self.run_cli("layout", "Sw<3,2,5> o 0 o (32,32):(32,1)", "--type").stdout
+        self.assertTrue(swizzled.startswith("gpuforge::SwizzledLayout<gpuforge::Swizzle<3,2,5>,"), swizzled)
+        document = self.document("layout", "8:1", "--type")
+        self.assertEqual((document["type"], document["size"]), ("gpuforge::Layout<gpuforge::Int<8>,gpuforge::Int<1>>", 8))
+        for arguments, message in {
+            ("make_layout_tv(8:1, 2:1)",): "--type: expected a layout or a shape, found ((16),(8,2):(2,1))",
+            ("Sw<3,2,3>",): "--type: expected a layout or a shape, found Sw<3,2,3>",
+            ("(3000000000):(1)",): "at most 2147483647 elements, not 3000000000",
+            ("(8,_)",): "`_` has no type",
+            ("8:1", "--table"): "--type prints the type alone, without --table",
+            ("-",): "--type is for one expression, not for -",
+        }.items():
+            self.assertIn(message, self.error("layout", *arguments, "--type", code=2))
 
     def test_let(self):
         both = ["--let", "A=(8,4):(1,8)", "--let", "B = composition(A, 4:2)"]
@@ -182,19 +202,6 @@ class Lines(CliTest):
         print(f"{30000 / seconds:.0f} lines a second, reading the answers included")
         # 20,000 a second are promised; a sanitized or busy machine has a tenth of that.
         self.assertLess(seconds, 15)
-
-
-class Document(CliTest):
-    def test_every_command_prints_what_is_shown(self):
-        """docs_test.py looks at exit codes; this one at what stands below each command."""
-        blocks = re.findall(r"^```console\n(.*?)^```", DOCUMENT.read_text(), re.M | re.S)
-        examples = [example for block in blocks for example in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M)]
-        self.assertGreater(len(examples), 6)
-        path = {**self.environment, "PATH": f"{os.path.dirname(program())}:{self.environment['PATH']}"}
-        for command, shown in examples:
-            result = subprocess.run(command, shell=True, env=path, cwd=self.folder, stdout=subprocess.PIPE,
-                                    stderr=subprocess.STDOUT, text=True, timeout=60)
-            self.assertEqual(result.stdout, shown, command)
 
 
 if __name__ == "__main__":
