@@ -83,10 +83,8 @@ def blocks_of(path, root):
 def commands_of(block):
     """One string per command; a line that ends in a backslash goes on. Heredocs stay in one piece."""
     if block.language == "console":
-        text = "\n".join(re.findall(r"^\$ ((?:.*\\\n)*.*)$", block.text, re.M))
-    else:
-        text = block.text
-    commands, lines = [], iter(text.split("\n"))
+        return [command for command, _ in console_parts(block)]
+    commands, lines = [], iter(block.text.split("\n"))
     for line in lines:
         while line.endswith("\\"):
             line = line[:-1] + " " + next(lines, "").lstrip("> ")
@@ -101,9 +99,11 @@ def commands_of(block):
     return commands
 
 
-def shown_by(block):
-    """What a console block has below each of its commands."""
-    return [shown for _, shown in re.findall(r"^\$ ((?:.*\\\n)*.*\n)((?:(?!\$ ).*\n)*)", block.text, re.M)]
+def console_parts(block):
+    """The commands of a console block, each with what stands below it. A command goes on after a backslash, and in lines that
+    start with "> "."""
+    parts = re.findall(r"^\$ (.*(?:(?<=\\)\n.*|\n> .*)*)\n((?:(?!\$ ).*\n)*)", block.text, re.M)
+    return [(re.sub(r"\\\n(> )?\s*", " ", command).replace("\n> ", "\n").strip(), shown) for command, shown in parts]
 
 
 def is_shown(printed, shown):
@@ -174,16 +174,17 @@ class Runner:
             return None
         # One shell per block, so that a variable set in it lives as long as a reader expects.
         mark = "end of a command of the document"
-        compares = block.language == "console" and len(here) == len(shown_by(block))
+        shown = [shown for _, shown in console_parts(block)] if block.language == "console" else []
+        compares = len(here) == len(shown)
         script = [f"{command}\nprintf '%s\\n' '{mark}'" for command in here] if compares else here
         result = self.call(["bash", "-e", "-o", "pipefail", "-c", "\n".join(script)])
         self.log.append(f"{block.where}: exit {result.returncode}: {'; '.join(here)}")
         if result.returncode != block.expected_exit:
             return f"exit {result.returncode}, expected {block.expected_exit}: {'; '.join(here)}\n{result.stdout}"
         if compares:
-            for command, printed, shown in zip(here, result.stdout.split(mark + "\n"), shown_by(block)):
-                if not is_shown(printed, shown):
-                    return f"{command}\nprints\n{printed}where the document has\n{shown}"
+            for command, printed, expected in zip(here, result.stdout.split(mark + "\n"), shown):
+                if not is_shown(printed, expected):
+                    return f"{command}\nprints\n{printed}where the document has\n{expected}"
         return None
 
     def look_up(self, command):

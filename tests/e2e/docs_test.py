@@ -86,6 +86,7 @@ class RunnerCanSayNo(unittest.TestCase):
         self.assertIn("prints\n4\nwhere the document has\n5\n", failure)
         for wrong in (lines[:2] + lines[3:], lines[:4] + ["more"] + lines[4:], lines[:-1]):
             self.assertEqual(len(self.sh(*wrong, language="console")), 1, wrong)
+        self.assertEqual(self.sh("$ for i in a b; do", ">   echo $i \\", ">     x", "> done", "a x", "b x", language="console"), [])
         self.assertEqual(self.sh("$ seq 9", "1", "...", "9", language="console"), [])
         self.assertEqual(len(self.sh("$ seq 9", "1", "...", "8", language="console")), 1)
         self.assertEqual(len(self.sh("$ echo 6; exit 2", "7", language="console", notes="<!-- exit: 2 -->")), 1)

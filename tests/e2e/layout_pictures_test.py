@@ -17,6 +17,7 @@ PICTURES = {
     "row_major": ["(8,8):(8,1)"],
     "tiles": ["logical_divide((8,16):(16,1), (4,8))"],
     "thread_value": ["make_layout_tv((4,8):(8,1), (2,4):(4,1))"],
+    "warp_row": ["make_layout_tv((32):(1), (4):(1))"],
     "swizzle": ["Sw<3,2,3> o 0 o (8,32):(32,1)"],
     "bank_conflict": ["(8,32):(32,1)", "--access", "f32x4"],
     "no_bank_conflict": ["Sw<3,2,3> o 0 o (8,32):(32,1)", "--access", "f32x4"],
