@@ -1,5 +1,6 @@
 #include "cli/program.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -15,6 +16,13 @@
 
 namespace gpuforge::cli {
 namespace {
+
+// A standard file that is closed would be the next file we open, and be read or written as that. Open the
+// wrong way round it stays in use, and using it fails.
+void hold_standard_files() {
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(number, F_GETFD) < 0) ::open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
 
 bool use_color(ColorChoice choice, bool is_terminal) {
   return choice == ColorChoice::always || (choice == ColorChoice::automatic && is_terminal);
@@ -82,6 +90,7 @@ int start(Session& session, std::span<const std::string> arguments, std::string&
 }  // namespace
 
 int run_program(std::span<const std::string> arguments) {
+  hold_standard_files();
   const Terminal terminal = detect_terminal();
   Messages messages(terminal.err_is_terminal, false);
   InterruptWatcher interrupts;

@@ -171,6 +171,17 @@ class Streams(CliTest):
                 result = self.run_cli(*arguments, code=3, stdout=full, stderr=subprocess.PIPE)
             self.assertIn("cannot write to standard output: No space left on device", result.stderr)
 
+    def test_closed_standard_files_are_no_others(self):
+        def closed(file, *arguments, code):
+            result = subprocess.run(["sh", "-c", f'"$@" {file}&-', "sh", program(), *arguments], env=self.environment,
+                                    cwd=self.folder, capture_output=True, text=True, timeout=60)
+            self.assertEqual(result.returncode, code, (arguments, result.stdout, result.stderr))
+            return result
+        self.assertIn("cannot read standard input: Bad file descriptor", closed("<", "layout", "-", code=2).stderr)
+        self.assertIn("cannot write to standard output: Bad file descriptor", closed(">", "version", code=3).stderr)
+        self.assertIn("size    8", closed("2>", "layout", "8:1", "--svg", "x.svg", code=0).stdout)
+        self.assertTrue((self.folder / "x.svg").read_text().endswith("</svg>\n"))
+
     def test_data_and_talk_stay_apart(self):
         self.need_nvrtc()
         source = self.file("k.cu", SAXPY)
