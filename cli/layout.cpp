@@ -17,12 +17,26 @@
 namespace gpuforge::cli {
 namespace {
 
-layout::Bindings bindings_of(const Invocation& invocation) {
+// What --let binds, and the names in there that are bound to nothing.
+struct Names {
   layout::Bindings bindings;
+  std::vector<std::string> unknown;
+
+  void add_unknown(std::string_view text) {
+    for (std::string& name : layout::unbound_names(text, bindings))
+      if (std::find(unknown.begin(), unknown.end(), name) == unknown.end())
+        unknown.push_back(std::move(name));
+  }
+};
+
+Names names_of(const Invocation& invocation) {
+  Names names;
   for (const std::string& text : invocation.values("let")) {
     GPUFORGE_CHECK(text.find('=') != std::string::npos, "layout: --let takes NAME=EXPR, found '{}'", text);
     try {
-      layout::execute(text, bindings);
+      // Before it is bound: what it is bound to may have a name like its own.
+      names.add_unknown(std::string_view(text).substr(text.find('=') + 1));
+      layout::execute(text, names.bindings);
     } catch (const Error& error) {
       std::string_view why = error.message();
       if (why.starts_with("layout: ")) why.remove_prefix(8);
@@ -30,7 +44,7 @@ layout::Bindings bindings_of(const Invocation& invocation) {
                   error.where());
     }
   }
-  return bindings;
+  return names;
 }
 
 int list_functions(Session& session) {
@@ -72,7 +86,8 @@ int run(Session& session, const Invocation& invocation) {
   for (const std::string_view other : {"table", "access"})
     GPUFORGE_CHECK(!type || !invocation.has(other), "layout: --type prints the type alone, without --{}",
                    other);
-  const layout::Bindings bindings = bindings_of(invocation);
+  Names names = names_of(invocation);
+  const layout::Bindings& bindings = names.bindings;
   if (text == "-") {
     for (const Option& option : kLayoutPictureOptions)
       GPUFORGE_CHECK(!invocation.has(option.name), "layout: --{} is for one expression, not for -",
@@ -84,7 +99,7 @@ int run(Session& session, const Invocation& invocation) {
   }
   const layout::Value value = layout::evaluate(text, bindings);
   const std::string in_kernels = type ? type_text(value) : std::string();
-  const std::vector<std::string> unknown = layout::unbound_names(text, bindings);
+  names.add_unknown(text);
   const LayoutPicture picture =
       draw_layout(session, invocation, value, layout_picture_options(invocation, bindings, text));
   if (session.json) {
@@ -94,7 +109,7 @@ int run(Session& session, const Invocation& invocation) {
     if (type) json.set("type", in_kernels);
     if (picture.access) json.set("access", access_json(*picture.access));
     json.set("files", Json::Array(picture.files.begin(), picture.files.end()));
-    add_unknown(json, unknown);
+    add_unknown(json, names.unknown);
     session.out.document(json);
     return kDone;
   }
@@ -107,10 +122,10 @@ int run(Session& session, const Invocation& invocation) {
       session.terminal.out_is_terminal ? session.terminal.columns : std::numeric_limits<int>::max();
   const std::string grid = table ? "\n" + table_text(value, columns) : std::string();
   session.out.write(value_text(value, columns));
-  std::string names;
-  for (const std::string& name : unknown) names += (names.empty() ? "" : ", ") + name;
-  if (!names.empty()) session.out.line("  unknown " + names);
-  if (picture.access) session.out.line("  access  " + picture.access->sentence);
+  std::string unknown;
+  for (const std::string& name : names.unknown) unknown += (unknown.empty() ? "" : ", ") + name;
+  if (!unknown.empty()) session.out.line("  unknown " + unknown);
+  if (picture.access) session.out.line("  access  " + wrap(picture.access->sentence, columns, 10, 10));
   session.out.write(grid);
   return kDone;
 }

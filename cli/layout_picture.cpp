@@ -52,6 +52,9 @@ LayoutPicture draw_layout(Session& session, const Invocation& invocation, const 
                           const layout::PictureOptions& options) {
   LayoutPicture result;
   const auto svg = invocation.value("svg"), png = invocation.value("png");
+  GPUFORGE_CHECK(!svg || !png || *svg != *png, "layout: --svg and --png name the same file, '{}'", *svg);
+  for (const auto& file : {svg, png})
+    GPUFORGE_CHECK(!file || *file != "-", "layout: a picture goes into a file; for stdout name /dev/stdout");
   if (!svg && !png) {
     if (options.access) result.access = layout::access_of(value, options);
     return result;

@@ -16,6 +16,14 @@ using layout::SwizzledLayout;
 using layout::TupleView;
 using layout::Value;
 
+Integer size_of(const Layout& plain) {
+  try {
+    return layout::size(plain);
+  } catch (const Error& error) {
+    throw Error(error.code(), format_text("layout: size({}): {}", to_text(plain), error.message()));
+  }
+}
+
 std::optional<Integer> cosize_of(const Layout& plain) {
   if (!layout::size(plain).is(0)) return layout::cosize(plain);
   try {
@@ -37,7 +45,7 @@ struct Facts {
       : plain(std::holds_alternative<Layout>(any) ? std::get<Layout>(any)
                                                   : std::get<SwizzledLayout>(any).layout),
         swizzled(std::get_if<SwizzledLayout>(&any)),
-        size(layout::size(plain)),
+        size(size_of(plain)),
         cosize(cosize_of(plain)),
         coverage(layout::coverage(any)) {}
 };

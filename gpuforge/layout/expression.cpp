@@ -208,7 +208,10 @@ class Parser {
     std::int64_t value = 0;
     const auto [end, problem] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
     if (problem == std::errc::result_out_of_range || (problem == std::errc() && !Integer(value).known()))
-      fail("a number of at most 63 bits");
+      throw Error(
+          ErrorCode::parse,
+          format_text("layout: column {}: expected a number of at most 63 bits, found {}", at_ + 1,
+                      text_.substr(at_, static_cast<std::size_t>(end - text_.data()) - at_).substr(0, 64)));
     if (problem != std::errc()) fail("a number, a name, '?', '_' or '('");
     at_ = static_cast<std::size_t>(end - text_.data());
     return value;

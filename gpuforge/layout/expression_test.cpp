@@ -172,7 +172,8 @@ TEST(Expression, MistakesAreNamedWithTheirColumn) {
   EXPECT_THAT(error_of("Sw<1,2,3> o 0 o 8"), HasSubstr("column 17: expected a layout after 'o', found 8"));
   EXPECT_THAT(error_of("(4:1):2"), HasSubstr("expected numbers before ':', found the tuple (4:1)"));
   EXPECT_THAT(error_of("Sw<3,4,99>"), HasSubstr("at most 64"));
-  EXPECT_THAT(error_of("99999999999999999999"), HasSubstr("at most 63 bits"));
+  EXPECT_THAT(error_of("(99999999999999999999):1"),
+              HasSubstr("column 2: expected a number of at most 63 bits, found 99999999999999999999"));
   EXPECT_THAT(error_of("-9223372036854775808"), HasSubstr("at most 63 bits"));
   EXPECT_THAT(error_of(std::string(100000, '(')), HasSubstr("at most 64 levels"));
 }

@@ -67,6 +67,8 @@ class Access(CliTest):
                 (["7", "--svg", "x.svg"], "can be drawn, not 7"),
                 (["(1024,1024):(1,1024)", "--svg", "x.svg"], "more than 65536"),
                 (["-", "--svg", "x.svg"], "--svg is for one expression"),
+                (["8:1", "--svg", "x.svg", "--png", "x.svg"], "--svg and --png name the same file, 'x.svg'"),
+                (["8:1", "--svg", "-"], "for stdout name /dev/stdout"),
                 (["8:1", "--svg", "no/such/folder/x.svg"], "no/such/folder")]:
             with self.subTest(arguments):
                 self.assertIn(sentence, self.run_cli("layout", *arguments, code=2).stderr)

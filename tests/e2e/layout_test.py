@@ -20,6 +20,9 @@ class Expressions(CliTest):
         result = self.run_cli("layout", "zipped_divide((M,N):(N,1), (1,32))")
         self.assertTrue(result.stdout.startswith("((1,32),(?,?)):((0,1),(?,32))\n"), result.stdout)
         self.assertIn("unknown M, N\n", result.stdout)
+        lets = ["--let", "A=(M,N):(N,1)", "--let", "M=4", "--let", "k=k"]
+        self.assertTrue(self.run_cli("layout", *lets, "A(i,_)").stdout.endswith("  unknown M, N, k, i\n"))
+        self.assertEqual(self.document("layout", *lets, "A(M,_)")["unknown"], ["M", "N", "k"])
 
     def test_other_values(self):
         for expression, text in {
@@ -41,6 +44,13 @@ class Expressions(CliTest):
         text = self.terminal("layout", "vector_width((8,32):(32,1), make_layout_tv((8,4):(4,1), (1,8):(8,1)), 16, 4)")
         self.assertLessEqual(max(map(len, text.split("\n"))), 60, text)
         self.assertIn("\n          ", text)
+        text = self.terminal("layout", "(8,64):(64,1)", "--access", "f16x8")
+        self.assertLessEqual(max(map(len, text.split("\n"))), 60, text)
+        self.assertIn("  access  8-way bank conflict: 32 wavefronts instead of 4.\n          Threads", text)
+
+    def test_sizes_that_do_not_fit_are_named(self):
+        self.assertEqual(self.error("layout", "(9223372036854775807,2):(1,2)", code=2),
+                         "layout: size((9223372036854775807,2):(1,2)): 9223372036854775807 * 2 does not fit in 63 bits")
 
     def test_type_is_what_a_kernel_is_compiled_for(self):
         for expression, text in {
