@@ -37,7 +37,7 @@ bool is_power_of_two(std::int64_t value) {
 }
 
 std::int64_t known(Integer value, std::string_view what) {
-  if (!value.known()) refuse("{} is unknown; bind its names to numbers", what);
+  if (!value.known()) refuse("access: {} is unknown; bind its names to numbers", what);
   return value.value();
 }
 
@@ -49,8 +49,8 @@ void check_same_sizes(const IntTuple& tile, const Layout& memory) {
       same = product(tile[i]) == product(memory.shape()[i]);
   }
   if (!same)
-    refuse("the memory has shape {}, the tile {}: they must have the same sizes", to_text(memory.shape()),
-           to_text(tile));
+    refuse("access: the memory has shape {}, the tile {}: they must have the same sizes",
+           to_text(memory.shape()), to_text(tile));
 }
 
 ThreadAccess access_of(int thread, const ThreadValueLayout& by, const AnyLayout& memory,
@@ -65,12 +65,16 @@ ThreadAccess access_of(int thread, const ThreadValueLayout& by, const AnyLayout&
     const std::int64_t index = index_at(access.coordinates.back(), memory);
     if (value == 0) access.index = index;
     if (index != access.index + value)
-      refuse("thread {} cannot access its first {} elements at once: element {} has index {}, element 0 {}",
-             thread, type.elements, value, index, access.index);
+      refuse(
+          "access: thread {} cannot access its first {} elements at once: element {} has index {}, element 0 "
+          "{}",
+          thread, type.elements, value, index, access.index);
   }
   if (access.index % type.elements != 0)
-    refuse("thread {} begins at index {}, which is no multiple of {}: an access of {} bytes must be aligned",
-           thread, access.index, type.elements, type.bytes());
+    refuse(
+        "access: thread {} begins at index {}, which is no multiple of {}: an access of {} bytes must be "
+        "aligned",
+        thread, access.index, type.elements, type.bytes());
   return access;
 }
 
@@ -85,7 +89,7 @@ std::int64_t index_at(std::int64_t coordinate, const AnyLayout& layout) {
   const IntTuple at(coordinate);
   const Integer index = std::visit([&](const auto& one) { return crd2idx(at, one); }, layout);
   const std::int64_t value = known(index, "an index");
-  if (value > kFarthest || value < -kFarthest) refuse("index {} is too far away", value);
+  if (value > kFarthest || value < -kFarthest) refuse("access: index {} is too far away", value);
   return value;
 }
 

@@ -24,8 +24,25 @@ struct Subject {
 std::optional<AnyLayout> layout_in(const Value& value) {
   if (const auto* const plain = std::get_if<Layout>(&value.is)) return *plain;
   if (const auto* const swizzled = std::get_if<SwizzledLayout>(&value.is)) return *swizzled;
-  if (const auto* const part = std::get_if<OffsetLayout>(&value.is)) return part->layout;
-  return std::nullopt;
+  const auto* const part = std::get_if<OffsetLayout>(&value.is);
+  if (part == nullptr) return std::nullopt;
+  if (part->offset.is(0)) return part->layout;
+  // Where it begins decides about banks and sectors; a swizzle that changes nothing carries that.
+  if (const auto* const plain = std::get_if<Layout>(&part->layout))
+    return SwizzledLayout{Swizzle(), part->offset, *plain};
+  refuse("picture: {} begins at index {}, behind its swizzle: not drawn", to_text(part->layout),
+         to_text(IntTuple(part->offset)));
+}
+
+bool is_swizzled(const AnyLayout& layout) {
+  const auto* const swizzled = std::get_if<SwizzledLayout>(&layout);
+  return swizzled != nullptr && swizzled->swizzle != Swizzle();
+}
+
+std::string title_of(const AnyLayout& layout) {
+  const auto* const part = std::get_if<SwizzledLayout>(&layout);
+  if (part == nullptr || is_swizzled(layout)) return to_text(layout);
+  return format_text("{} + {}", to_text(IntTuple(part->offset)), to_text(part->layout));
 }
 
 std::optional<ThreadValueLayout> threads_in(const Value& value, const PictureOptions& options) {
@@ -78,9 +95,9 @@ Picture draw(const Value& value, const PictureOptions& options) {
     if (options.access) draft.frame.titles.push_back("Memory: " + to_text(subject.layout));
   } else {
     const IntTuple& shape = without_swizzle(subject.layout).shape();
-    draft = draft_of(shape, to_text(subject.layout), options);
+    draft = draft_of(shape, title_of(subject.layout), options);
     fill_indices(draft, subject.layout, shape);
-    if (!options.access && (std::holds_alternative<SwizzledLayout>(subject.layout) || options.element_bytes))
+    if (!options.access && (is_swizzled(subject.layout) || options.element_bytes))
       fill_banks(draft, subject.layout, element_bytes(subject.layout, options));
   }
   Picture picture;

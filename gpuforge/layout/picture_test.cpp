@@ -159,6 +159,22 @@ TEST(Picture, SwizzledCellsShowBanks) {
   EXPECT_THAT(words.texts(), Contains(HasSubstr("for elements of 4 bytes: index % 32")));
 }
 
+TEST(Picture, APartIsDrawnWhereItBegins) {
+  const SvgReader svg(svg_of({"local_tile((64,100):(100,1), (2,4), (3,2))", "", ""}));
+  EXPECT_EQ(svg.cells(), 8u);
+  EXPECT_THAT(svg.texts(), IsSupersetOf({"608", "711", "= 608 + (2,4):(100,1)"}));
+  EXPECT_THAT(svg.texts(), Not(Contains(HasSubstr("bank"))));
+  const auto sectors = [](const char* expression) {
+    PictureOptions options;
+    options.access = AccessRequest{.type = parse_access("f32"), .space = Space::global, .is_load = true};
+    const Bindings bindings = {{"A", evaluate("(2,35):(33,1)")}};
+    return access_of(evaluate(expression, bindings), options).global->sectors.size();
+  };
+  EXPECT_EQ(sectors("local_tile(256:1, 32, 1)"), 4u);
+  EXPECT_EQ(sectors("A(0,_)"), 4u);
+  EXPECT_EQ(sectors("A(1,_)"), 5u) << "begins between two sectors";
+}
+
 TEST(Picture, AnAccessIsExplainedUnderIt) {
   const Picture picture = draw(evaluate("(8,32):(32,1)"), options_of({"(8,32):(32,1)", "f32x4", ""}));
   ASSERT_TRUE(picture.access.has_value());
