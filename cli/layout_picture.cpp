@@ -40,6 +40,10 @@ layout::PictureOptions layout_picture_options(const Invocation& invocation, cons
   for (const std::string_view needs_access : {"space", "store", "memory"})
     GPUFORGE_CHECK(options.access || !invocation.has(needs_access),
                    "--{} is about an access: give --access, such as --access f16x8", needs_access);
+  const bool drawn = invocation.has("svg") || invocation.has("png");
+  GPUFORGE_CHECK(drawn || !invocation.has("element"), "--element is about a picture: give --svg or --png");
+  GPUFORGE_CHECK(drawn || options.access || !invocation.has("tile"),
+                 "--tile is about a picture or an access: give --svg, --png or --access");
   if (const auto tile = invocation.value("tile")) options.tile = as_shape(layout::evaluate(*tile, bindings));
   if (const auto memory = invocation.value("memory"))
     options.memory = as_memory(layout::evaluate(*memory, bindings));

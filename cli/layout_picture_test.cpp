@@ -35,7 +35,8 @@ TEST(LayoutPicture, OptionsBecomeARequest) {
                                          {"store", ""},
                                          {"tile", "(M,64)"},
                                          {"memory", "Sw<3,3,3> o 0 o (M,64):(64,1)"},
-                                         {"element", "f16"}}),
+                                         {"element", "f16"},
+                                         {"svg", "x.svg"}}),
                              bindings, "title");
   ASSERT_TRUE(options.access && options.tile && options.memory);
   EXPECT_EQ(options.access->type.bytes(), 16);
@@ -52,7 +53,10 @@ TEST(LayoutPicture, OptionsThatMakeNoSenseAreRefused) {
   EXPECT_THAT(complaint(invocation({{"store", ""}})), HasSubstr("--store is about an access"));
   EXPECT_THAT(complaint(invocation({{"memory", "8:1"}})), HasSubstr("--memory is about an access"));
   EXPECT_THAT(complaint(invocation({{"access", "f16x7"}})), HasSubstr("7 elements of 2 bytes"));
-  EXPECT_THAT(complaint(invocation({{"tile", "4:1"}})), HasSubstr("--tile: expected a shape, found 4:1"));
+  EXPECT_THAT(complaint(invocation({{"tile", "4:1"}, {"svg", "x.svg"}})),
+              HasSubstr("--tile: expected a shape, found 4:1"));
+  EXPECT_THAT(complaint(invocation({{"tile", "4"}})), HasSubstr("--tile is about a picture or an access"));
+  EXPECT_THAT(complaint(invocation({{"element", "f16"}})), HasSubstr("--element is about a picture"));
   EXPECT_THAT(complaint(invocation({{"access", "f32"}, {"memory", "(4,8)"}})),
               HasSubstr("--memory: expected a layout, found (4,8)"));
 }

@@ -61,6 +61,9 @@ class Access(CliTest):
     def test_what_makes_no_sense_is_refused(self):
         for arguments, sentence in [
                 (["8:1", "--space", "global"], "--space is about an access"),
+                (["8:1", "--element", "f16"], "--element is about a picture: give --svg"),
+                (["(32,4):(4,1)", "--tile", "128"], "--tile is about a picture or an access"),
+                (["(M,8):(8,1)", "--access", "f32"], "access: a size is unknown; bind its names to numbers"),
                 (["8:1", "--access", "f16x7"], "7 elements of 2 bytes"),
                 (["8:1", "--access", "f16", "--space", "local"], "local"),
                 (["(M,8):(8,1)", "--svg", "x.svg"], "unknown sizes"),
