@@ -13,9 +13,7 @@ Json device_json(const device::DeviceFacts& facts) {
   const bool has_compute = facts.compute_major > 0;
   json.set("compute_capability",
            has_compute ? Json(format_text("{}.{}", facts.compute_major, facts.compute_minor)) : Json());
-  json.set("arch", !facts.pretended_arch.empty() ? Json(facts.pretended_arch)
-                   : facts.compute_major >= 8    ? Json(jit::native_arch(facts).name())
-                                                 : Json());
+  json.set("arch", facts.compute_major >= 8 ? Json(jit::native_arch(facts).name()) : Json());
   json.set("memory_bytes", std::uint64_t{facts.memory_bytes});
   json.set("multiprocessors", facts.multiprocessors);
   json.set("l2_bytes", std::uint64_t{facts.l2_bytes});

@@ -172,8 +172,7 @@ using Sizes = std::vector<std::pair<std::int64_t, std::int64_t>>;
 int run_examples(std::shared_ptr<Context> context) {
   const device::DeviceFacts& facts = context->device().facts();
   const bool on_gpu = facts.kind == device::DeviceKind::cuda;
-  // The simulator runs PTX; registers and the like are those of the chip it plays.
-  const jit::Arch arch = on_gpu ? jit::native_arch(facts) : jit::Arch::parse(facts.pretended_arch);
+  const jit::Arch arch = jit::native_arch(facts);
   const Sizes sizes = on_gpu ? Sizes{{1000, 1023}, {8192, 8192}} : Sizes{{100, 123}, {256, 256}};
   int status = on_gpu ? 0 : 3;
 

@@ -60,9 +60,10 @@ void check_launch(const LaunchConfig& config, const FunctionFacts& function, con
   GPUFORGE_CHECK(
       function.max_threads_per_block <= 0 ||
           threads <= static_cast<std::uint64_t>(function.max_threads_per_block),
-      "{}: kernel {}: block {} has {} threads, but this kernel, with {} registers per thread and its "
-      "launch bounds, can have at most {}",
-      device_name, function.name, to_string(config.block), threads, function.registers,
+      "{}: kernel {}: block {} has {} threads, but this kernel, with {}its launch bounds, can have at most "
+      "{}",
+      device_name, function.name, to_string(config.block), threads,
+      function.registers > 0 ? format_text("{} registers per thread and ", function.registers) : "",
       function.max_threads_per_block);
 
   // Compared without adding: a hostile size would wrap around.

@@ -74,6 +74,9 @@ TEST(CheckLaunch, RefusesMoreThreadsThanTheKernelsRegistersAllow) {
   EXPECT_THAT(refusal({.block = {513, 1, 1}}),
               AllOf(HasSubstr("513 threads"), HasSubstr("128 registers"), HasSubstr("at most 512")));
   FunctionFacts unknown = saxpy();
+  unknown.registers = 0;
+  EXPECT_THAT(refusal({.block = {513, 1, 1}}, hopper(), unknown),
+              HasSubstr("this kernel, with its launch bounds, can have at most 512"));
   unknown.max_threads_per_block = 0;
   EXPECT_EQ(refusal({.block = {1024, 1, 1}}, hopper(), unknown), "");
 }

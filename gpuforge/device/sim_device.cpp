@@ -28,7 +28,12 @@ class SimDeviceImpl final : public HostDevice, public SimDevice {
 
   std::shared_ptr<Module> load_module(std::span<const std::byte> image,
                                       std::string_view module_name) override {
-    return std::make_shared<SimModule>(shared_from_this(), chip_, memory_, image, module_name);
+    return load_module_with(image, module_name, {});
+  }
+
+  std::shared_ptr<Module> load_module_with(std::span<const std::byte> image, std::string_view module_name,
+                                           std::span<const KernelRegisters> registers) override {
+    return std::make_shared<SimModule>(shared_from_this(), chip_, memory_, image, module_name, registers);
   }
 
   std::function<void()> prepare_launch(const Function& function, const LaunchConfig& config,

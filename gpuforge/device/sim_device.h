@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -16,8 +17,19 @@ namespace gpuforge::device {
 inline constexpr std::string_view kDefaultSimArch = "sm_90a";
 using SimOptions = sim::Options;  // what `cancel` points at must outlive the device's work
 
+// What the compiler of machine code says of a kernel of the same text; PTX does not tell.
+struct KernelRegisters {
+  std::string_view entry;
+  int per_thread = 0;
+};
+
 class SimDevice : public virtual Device {
  public:
+  // load_module, with the registers that threads of its kernels take on the chip: blocks that find too few
+  // are refused. Those of kernels that are not named are not known, and do not count.
+  virtual std::shared_ptr<Module> load_module_with(std::span<const std::byte> image, std::string_view name,
+                                                   std::span<const KernelRegisters> registers) = 0;
+
   // Called on a stream's thread when a launch has ended, one call at a time; it must not call the device.
   using ReportSink = std::function<void(const sim::LaunchReport&)>;
   // Reports go to `sink` instead of being kept; nullptr: they are kept again.

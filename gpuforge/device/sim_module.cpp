@@ -98,11 +98,26 @@ SimOptions SimState::options() const {
 }
 
 SimModule::SimModule(std::shared_ptr<Device> device, const sim::Chip& chip, std::shared_ptr<SimMemory> memory,
-                     std::span<const std::byte> image, std::string_view name)
+                     std::span<const std::byte> image, std::string_view name,
+                     std::span<const KernelRegisters> registers)
     : device_(std::move(device)),
       chip_(chip),
       name_(name),
-      program_(load(memory, chip, image, name, device_->facts().name)) {}
+      program_(load(memory, chip, image, name, device_->facts().name)) {
+  for (const KernelRegisters& kernel : registers) {
+    GPUFORGE_CHECK(
+        kernel.per_thread >= 0 && kernel.per_thread <= sim::kMaxRegistersPerThread,
+        "{}: module {}: kernel {} cannot have {} registers per thread: between 1 and {}, or 0 when "
+        "they are not known",
+        device_->facts().name, name, kernel.entry, kernel.per_thread, sim::kMaxRegistersPerThread);
+    registers_.emplace(kernel.entry, kernel.per_thread);
+  }
+}
+
+int SimModule::registers_of(std::string_view entry) const {
+  const auto found = registers_.find(entry);
+  return found == registers_.end() ? 0 : found->second;
+}
 
 // Decoded here, so that what the simulator does not know is an Error now and not at a synchronize.
 std::shared_ptr<Function> SimModule::function(std::string_view entry, std::optional<std::size_t>) {
@@ -127,7 +142,8 @@ SimFunction::SimFunction(std::shared_ptr<SimModule> module, const sim::EntryFact
   facts_.name = entry.name;
   facts_.static_shared_bytes = entry.static_shared_bytes;
   facts_.local_bytes = entry.local_bytes;
-  const int most = module_->chip().max_threads_per_block;
+  facts_.registers = module_->registers_of(entry.name);
+  const int most = sim::threads_with_registers(module_->chip(), facts_.registers);
   facts_.max_threads_per_block =
       entry.max_threads_per_block > 0 ? std::min(entry.max_threads_per_block, most) : most;
   facts_.parameters_known = true;
@@ -150,7 +166,7 @@ int SimFunction::max_active_blocks(int threads_per_block, std::size_t dynamic_sh
   const std::size_t most = device.launch.max_shared_per_block;
   if (facts_.static_shared_bytes > most || dynamic_shared_bytes > most - facts_.static_shared_bytes) return 0;
   return sim::resident_blocks(module_->chip(), threads_per_block,
-                              facts_.static_shared_bytes + dynamic_shared_bytes);
+                              facts_.static_shared_bytes + dynamic_shared_bytes, facts_.registers);
 }
 
 void SimFunction::check(const LaunchConfig& config, std::span<void* const> parameters) const {

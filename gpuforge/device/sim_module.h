@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,19 +43,22 @@ class SimState {
 class SimModule final : public Module, public std::enable_shared_from_this<SimModule> {
  public:
   SimModule(std::shared_ptr<Device> device, const sim::Chip& chip, std::shared_ptr<SimMemory> memory,
-            std::span<const std::byte> image, std::string_view name);
+            std::span<const std::byte> image, std::string_view name,
+            std::span<const KernelRegisters> registers);
 
   std::shared_ptr<Function> function(std::string_view entry,
                                      std::optional<std::size_t> parameter_count) override;
   Device& device() const { return *device_; }
   const sim::Chip& chip() const { return chip_; }
   const std::shared_ptr<const sim::Program>& program() const { return program_; }
+  int registers_of(std::string_view entry) const;  // per thread; 0: not known
 
  private:
   const std::shared_ptr<Device> device_;
   const sim::Chip& chip_;
   const std::string name_;
   std::shared_ptr<const sim::Program> program_;
+  std::map<std::string, int, std::less<>> registers_;
 };
 
 class SimFunction final : public Function {

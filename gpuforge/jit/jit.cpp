@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "gpuforge/base/error.h"
+#include "gpuforge/device/sim_device.h"
 #include "gpuforge/jit/once_map.h"
 #include "gpuforge/kernels/kernels.h"
 
@@ -61,6 +62,13 @@ int cuda_number(std::string_view version) {
 }
 
 std::shared_ptr<device::Module> load(const Compiled& compiled, device::Device& device) {
+  if (auto* const simulator = dynamic_cast<device::SimDevice*>(&device)) {
+    // It runs the PTX; of the machine code it wants to know what a GPU would need for it.
+    std::vector<device::KernelRegisters> registers;
+    for (const Entry& entry : compiled.entries) registers.push_back({entry.name, entry.registers});
+    return simulator->load_module_with(std::as_bytes(std::span(compiled.ptx)), compiled.source_name,
+                                       registers);
+  }
   const std::string_view image = compiled.image();
   try {
     return device.load_module(std::as_bytes(std::span(image)), compiled.source_name);
@@ -341,13 +349,9 @@ Arch native_arch(const device::DeviceFacts& facts) {
     throw Error(ErrorCode::unsupported,
                 format_text("jit: device {} does not run kernels; use a cuda device or sim", facts.name));
   }
-  if (!facts.pretended_arch.empty()) {
-    Arch pretended = Arch::parse(facts.pretended_arch);
-    pretended.is_virtual = true;  // the simulator runs PTX
-    return pretended;
-  }
-  Arch arch{facts.compute_major, facts.compute_minor, 0, facts.kind == device::DeviceKind::sim};
-  if (facts.compute_major >= 9 && !arch.is_virtual) arch.suffix = 'a';
+  if (!facts.pretended_arch.empty()) return Arch::parse(facts.pretended_arch);
+  Arch arch{facts.compute_major, facts.compute_minor, 0, false};
+  if (facts.compute_major >= 9) arch.suffix = 'a';
   return arch;
 }
 

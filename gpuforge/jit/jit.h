@@ -105,8 +105,9 @@ class Jit {
   std::unique_ptr<Memory> memory_;
 };
 
-// The arch a device's kernels are compiled for: "sm_90a" for compute capability 9.0 (the 'a' from 9.0 on),
-// and "compute_86" for the simulator that plays sm_86, which runs PTX.
+// The arch a device's kernels are compiled for: "sm_90a" for compute capability 9.0 (the 'a' from 9.0 on).
+// The simulator that plays sm_86 has sm_86: it runs the PTX, and the machine code tells what a GPU would
+// need.
 Arch native_arch(const device::DeviceFacts& facts);
 
 // CUDA's and CCCL's include folders found on this machine, in search order (doctor lists them too).

@@ -308,17 +308,15 @@ TEST(NativeArch, HasTheSuffixFromHopperOn) {
   EXPECT_EQ(arch(9, 0), "sm_90a");
   EXPECT_EQ(arch(10, 0), "sm_100a");
   EXPECT_EQ(arch(12, 0), "sm_120a");
-  EXPECT_EQ(arch(9, 0, device::DeviceKind::sim), "compute_90");
+  EXPECT_EQ(arch(9, 0, device::DeviceKind::sim), "sm_90a");
 }
 
-TEST(NativeArch, OfTheSimulatorIsTheChipItPlaysAsPtx) {
-  EXPECT_EQ(native_arch(device::sim_device_facts()).name(), "compute_90a");
+TEST(NativeArch, OfTheSimulatorIsTheChipItPlays) {
+  EXPECT_EQ(native_arch(device::sim_device_facts()).name(), "sm_90a");
   for (const char* const chip :
        {"sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a", "sm_100f", "sm_120a"}) {
     const device::DeviceFacts facts = device::sim_device_facts(chip);
-    Arch arch = native_arch(facts);
-    EXPECT_TRUE(arch.is_virtual);
-    arch.is_virtual = false;
+    const Arch arch = native_arch(facts);
     EXPECT_EQ(arch.name(), chip);
     // Two tables, one truth.
     const std::optional<ArchLimits> limits = arch_limits(arch);

@@ -11,6 +11,8 @@ constexpr std::size_t kMiB = 1024 * kKiB;
 constexpr std::size_t kGiB = 1024 * kMiB;
 constexpr int kWarpThreads = 32;
 constexpr std::size_t kSharedUnit = 128;  // shared memory is given out in these
+constexpr int kRegisterUnit = 256;        // registers are given to a warp in these
+constexpr int kSubPartitions = 4;         // each with a quarter of the registers; a warp lives in one
 
 struct Product {
   std::string_view name;
@@ -57,6 +59,14 @@ struct Target {
   int number = 0;
   char suffix = 0;
 };
+
+// Warps of a multiprocessor that find their registers.
+int warps_with_registers(const Chip& chip, int registers_per_thread) {
+  if (registers_per_thread <= 0) return chip.max_threads / kWarpThreads;
+  const int per_warp =
+      (registers_per_thread * kWarpThreads + kRegisterUnit - 1) / kRegisterUnit * kRegisterUnit;
+  return chip.registers / kSubPartitions / per_warp * kSubPartitions;
+}
 
 // sm_90a
 std::optional<Target> read_target(std::string_view text) {
@@ -113,14 +123,21 @@ std::string known_chips() {
   return list;
 }
 
-int resident_blocks(const Chip& chip, int threads_per_block, std::size_t shared_bytes) {
+int resident_blocks(const Chip& chip, int threads_per_block, std::size_t shared_bytes,
+                    int registers_per_thread) {
   if (threads_per_block < 1 || threads_per_block > chip.max_threads_per_block) return 0;
   if (shared_bytes > chip.max_shared_per_block) return 0;
   const int warps = (threads_per_block + kWarpThreads - 1) / kWarpThreads;
   const std::size_t taken =
       (shared_bytes + kReservedSharedBytes + kSharedUnit - 1) / kSharedUnit * kSharedUnit;
   return std::min({chip.max_threads / kWarpThreads / warps, chip.max_blocks,
-                   static_cast<int>(chip.shared_bytes / taken)});
+                   static_cast<int>(chip.shared_bytes / taken),
+                   warps_with_registers(chip, registers_per_thread) / warps});
+}
+
+int threads_with_registers(const Chip& chip, int registers_per_thread) {
+  return std::min(chip.max_threads_per_block,
+                  warps_with_registers(chip, registers_per_thread) * kWarpThreads);
 }
 
 }  // namespace gpuforge::sim

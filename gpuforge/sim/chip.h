@@ -32,7 +32,8 @@ struct Chip {
 };
 
 inline constexpr std::size_t kMaxStaticSharedBytes = 48 * 1024;  // more must be dynamic, on every chip
-inline constexpr std::size_t kReservedSharedBytes = 1024;        // taken from each block, on every chip
+inline constexpr int kMaxRegistersPerThread = 255;
+inline constexpr std::size_t kReservedSharedBytes = 1024;  // taken from each block, on every chip
 
 std::span<const Chip> chips();
 
@@ -51,8 +52,11 @@ std::string known_chips();
 // with an 'a' of the same alone, with an 'f' of its family, the same or older with the same major number.
 bool runs_target(const Chip& chip, std::string_view target);
 
-// Blocks of a kernel that fit on one multiprocessor at once; registers are not known to the simulator and do
-// not count. 0 when a block does not fit at all.
-int resident_blocks(const Chip& chip, int threads_per_block, std::size_t shared_bytes);
+// Blocks of a kernel that fit on one multiprocessor at once; 0 when a block does not fit at all. Registers
+// are ptxas's to choose: 0 where they are not known, and then they do not count.
+int resident_blocks(const Chip& chip, int threads_per_block, std::size_t shared_bytes,
+                    int registers_per_thread);
+// The most threads of a block that find their registers, whole warps of them.
+int threads_with_registers(const Chip& chip, int registers_per_thread);
 
 }  // namespace gpuforge::sim

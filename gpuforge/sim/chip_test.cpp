@@ -65,6 +65,20 @@ TEST(Chip, RunsPtxForOlderChipsAndItsOwn) {
   EXPECT_FALSE(runs("sm_90", "compute_80"));
 }
 
+TEST(Chip, ThreadsOfABlockFindRegistersInWholeWarps) {
+  for (const Chip& chip : chips()) {
+    EXPECT_EQ(threads_with_registers(chip, 0), 1024) << "not known, so no limit";
+    EXPECT_EQ(threads_with_registers(chip, 16), 1024);
+    EXPECT_EQ(threads_with_registers(chip, 64), 1024);
+    EXPECT_EQ(threads_with_registers(chip, 65), 896);  // 72 for each, and seven warps in each quarter
+    EXPECT_EQ(threads_with_registers(chip, 80), 768);
+    EXPECT_EQ(threads_with_registers(chip, 96), 640);
+    EXPECT_EQ(threads_with_registers(chip, 128), 512);
+    EXPECT_EQ(threads_with_registers(chip, 168), 384);
+    EXPECT_EQ(threads_with_registers(chip, 255), 256);
+  }
+}
+
 TEST(Chip, KnownOnesAreListed) {
   EXPECT_THAT(known_chips(),
               testing::AllOf(testing::StartsWith("sm_80, sm_86"), testing::HasSubstr("sm_90[a],"),
@@ -73,15 +87,19 @@ TEST(Chip, KnownOnesAreListed) {
 
 TEST(Chip, ResidentBlocks) {
   const Chip& ampere = *find_chip("sm_86")->chip;
-  EXPECT_EQ(resident_blocks(ampere, 256, 0), 6);     // 1536 threads
-  EXPECT_EQ(resident_blocks(ampere, 32, 0), 16);     // 16 blocks
-  EXPECT_EQ(resident_blocks(ampere, 33, 0), 16);     // two warps each
-  EXPECT_EQ(resident_blocks(ampere, 1024, 0), 1);    // threads again
-  EXPECT_EQ(resident_blocks(ampere, 32, 49152), 2);  // 100 KiB, each with its reserved KiB
-  EXPECT_EQ(resident_blocks(ampere, 32, 99 * 1024), 1);
-  EXPECT_EQ(resident_blocks(ampere, 32, 99 * 1024 + 1), 0);
-  EXPECT_EQ(resident_blocks(ampere, 0, 0), 0);
-  EXPECT_EQ(resident_blocks(ampere, 1025, 0), 0);
+  EXPECT_EQ(resident_blocks(ampere, 256, 0, 0), 6);     // 1536 threads
+  EXPECT_EQ(resident_blocks(ampere, 32, 0, 0), 16);     // 16 blocks
+  EXPECT_EQ(resident_blocks(ampere, 33, 0, 0), 16);     // two warps each
+  EXPECT_EQ(resident_blocks(ampere, 1024, 0, 0), 1);    // threads again
+  EXPECT_EQ(resident_blocks(ampere, 32, 49152, 0), 2);  // 100 KiB, each with its reserved KiB
+  EXPECT_EQ(resident_blocks(ampere, 32, 99 * 1024, 0), 1);
+  EXPECT_EQ(resident_blocks(ampere, 32, 99 * 1024 + 1, 0), 0);
+  EXPECT_EQ(resident_blocks(ampere, 0, 0, 0), 0);
+  EXPECT_EQ(resident_blocks(ampere, 1025, 0, 0), 0);
+  EXPECT_EQ(resident_blocks(ampere, 256, 0, 40), 6);
+  EXPECT_EQ(resident_blocks(ampere, 256, 0, 41), 5);  // 48 for each of 1280 threads
+  EXPECT_EQ(resident_blocks(ampere, 1024, 0, 64), 1);
+  EXPECT_EQ(resident_blocks(ampere, 1024, 0, 65), 0);
 }
 
 }  // namespace
