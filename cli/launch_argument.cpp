@@ -89,18 +89,29 @@ class ArgumentParser {
       if (auto problem = parse_unsigned(value, bytes, argument_.scalar.data())) complain(at_, *problem);
       return;
     }
-    const DType dtype = parse_type(type, type_at, " u16 u32 u64, hex, in, out, inout");
+    const DType dtype = parse_type(type, type_at, {"u16", "u32", "u64", "hex", "in", "out", "inout"});
     argument_.type = name(dtype);
     argument_.scalar.resize(element_bytes(dtype));
     if (auto problem = parse_element(value, dtype, argument_.scalar.data())) complain(at_, *problem);
   }
 
-  DType parse_type(std::string_view type, std::size_t type_at, std::string_view more) const {
+  // `more`: what may stand here besides a dtype.
+  DType parse_type(std::string_view type, std::size_t type_at, std::vector<std::string> more) const {
     if (const auto dtype = parse_dtype(type)) return *dtype;
-    std::vector<std::string> known = {"in", "out", "inout", "hex", "u16", "u32", "u64"};
-    for (DType dtype : kAllDTypes) known.emplace_back(name(dtype));
-    complain(type_at, format_text("expected a type ({}{}), found '{}'{}", type_names(), more, type,
-                                  did_you_mean(type, known)));
+    std::string list = type_names();
+    for (const std::string& word : more) list += " " + word;
+    for (DType dtype : kAllDTypes) more.emplace_back(name(dtype));
+    complain(type_at,
+             format_text("expected a type ({}), found '{}'{}", list, type, did_you_mean(type, more)));
+  }
+
+  DType parse_array_type(std::string_view type, std::size_t type_at) const {
+    for (const auto& [name_of, bytes] : kUnsigned) {
+      if (type != name_of) continue;
+      complain(type_at, format_text("arrays are of one of {}, and only scalars of {}; i{} has the same bits",
+                                    type_names(), type, bytes * 8));
+    }
+    return parse_type(type, type_at, {});
   }
 
   void parse_array() {
@@ -112,7 +123,7 @@ class ArgumentParser {
     }
     const std::size_t type_end = std::min(text_.find_first_of("[=", at_), text_.size());
     const std::string_view type = text_.substr(at_, type_end - at_);
-    argument_.dtype = parse_type(type, at_, "");
+    argument_.dtype = parse_array_type(type, at_);
     argument_.type = name(*argument_.dtype);
     at_ = type_end;
     if (rest().starts_with('[')) parse_shape();

@@ -125,6 +125,12 @@ TEST(LaunchArgument, SaysWhereAndWhatIsWrong) {
   EXPECT_THAT(complaint("1y=f32:1"), HasSubstr("expected a name"));
   EXPECT_THAT(complaint("flt:1"), HasSubstr("expected a type (f64 f32"));
   EXPECT_THAT(complaint("inn:f32[2]=zeros"), HasSubstr("did you mean 'in'?"));
+  EXPECT_EQ(
+      complaint("out:u32[64]"),
+      "run: --arg 'out:u32[64]': arrays are of one of f64 f32 f16 bf16 f8e4m3 f8e5m2 i64 i32 i16 i8 u8 bool, "
+      "and only scalars of u32; i32 has the same bits (at position 5)");
+  EXPECT_THAT(complaint("in:flt[2]=zeros"),
+              AllOf(HasSubstr("expected a type (f64 f32"), Not(HasSubstr("u64"))));
   EXPECT_THAT(complaint("i8:300"), HasSubstr("does not fit i8 (-128 to 127) (at position 4)"));
   EXPECT_THAT(complaint("f32:"), HasSubstr("is not a number of f32"));
   EXPECT_THAT(complaint("in:f32[4]"),
