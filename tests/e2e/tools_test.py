@@ -214,6 +214,21 @@ class Bootstrap(TreeCase):
         self.assertEqual((self.root / "log").read_text().count("install -y"), 3)
         self.assertIn("could not install", talk)
 
+    def test_without_pypi_it_goes_on_and_says_what_compiles_kernels(self):
+        for name in ("g++", "cmake", "ninja"):
+            self.command(name, "true")
+        self.command("python3", '[[ $* != *nvrtc_requirements* ]]')
+        self.command("ldconfig", "true")
+        machines_own = " /usr/local/cuda{,-*}/lib64 /opt/cuda/lib64 /usr/lib/x86_64-linux-gnu"
+        text = (self.root / "bootstrap").read_text()
+        self.assertIn(machines_own, text)
+        (self.root / "bootstrap").write_text(text.replace(machines_own, ""))
+        code, _, talk = self.run_bootstrap(CUDA_HOME=str(self.root))
+        self.assertEqual(code, 0, talk)
+        self.assertIn("could not bring NVRTC from PyPI", talk)
+        self.assertIn("kernels are compiled by clang", talk)
+        self.assertIn("for the simulator alone", talk)
+
     def test_an_unknown_purpose(self):
         self.assertEqual(self.run_bootstrap("chekcs")[0], 2)
 
