@@ -77,6 +77,8 @@ Finding* report(Warp& warp, const Op* op, FindingKind kind, int lane, bool fatal
 Place place_of(const Launch& launch, std::uint32_t site);
 Index3 thread_index(const Launch& launch, std::uint32_t thread);  // from the linear index in the block
 
+// Marks of registers are followed from here on.
+void start_tracking(Warp& warp);
 // These lanes of what `op` gives were never written: its destination registers are marked, and instructions
 // that use them are followed from here on.
 void mark_uninitialized(Warp& warp, const Op* op, Mask lanes);

@@ -37,19 +37,19 @@ void check_steering(Warp& warp, const Op* op) {
     report_use(warp, op, marked, is_branch_table(op) ? "a branch" : "which function is called");
 }
 
-void start_tracking(Warp& warp) {
-  if (warp.tracking) return;
-  warp.tracking = true;
-  // Inside a guarded op `active` is narrower than the fragment; the mode is set right when that ends.
-  warp.mode = Mode::tracked;
-}
-
 const Op* run_inner(Warp& warp, const Op* op, bool partial) {
   if (op->run[0] == run_guarded) return (partial ? run_guarded_masked : run_guarded)(warp, op);
   return (partial ? op->inner.masked : op->inner.full)(warp, op);
 }
 
 }  // namespace
+
+void start_tracking(Warp& warp) {
+  if (warp.tracking) return;
+  warp.tracking = true;
+  // Inside a guarded op `active` is narrower than the fragment; the mode is set right when that ends.
+  warp.mode = Mode::tracked;
+}
 
 void report_use(Warp& warp, const Op* op, Mask lanes, std::string_view use) {
   if (Finding* finding = report(warp, op, FindingKind::uninitialized, std::countr_zero(lanes), false))

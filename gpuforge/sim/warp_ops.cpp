@@ -83,10 +83,7 @@ const Op* shuffle(Warp& warp, const Op* op) {
   }
   Mask& flag = predicate(warp, op->operand[1]);
   flag = (flag & ~warp.active) | (inside & warp.active);
-  if (undefined != 0 && warp.block->launch->checks.initialized && !warp.tracking) {
-    warp.tracking = true;
-    update_mode(warp);
-  }
+  if (undefined != 0 && warp.block->launch->checks.initialized) start_tracking(warp);
   if (warp.tracking) {
     const Mask choice_marks = marks_of(warp, op->operand[3]) | marks_of(warp, op->operand[4]);
     Mask& marks = marks_of(warp, op->operand[0]);
