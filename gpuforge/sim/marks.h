@@ -49,8 +49,8 @@ Mask marked_sources(const Warp& warp, const Op* op);
 void set_results(const Warp& warp, const Op* op, Mask lanes, Mask marked);
 // Every destination's marks in `lanes`, from the sources' values before the instruction runs.
 void spread_marks(const Warp& warp, const Op* op, const SpreadRule& rule, Mask lanes);
-// What the lanes of a warp tell each other. `votes` and `marks` are the source's before it ran; the lanes
-// that took part are those that run now.
+// What the lanes of a warp tell each other, for the instruction itself to call: those that took part are
+// active then. `votes` and `marks` are the source's before the results were written.
 void spread_vote(const Warp& warp, const Op* op, const SpreadRule& rule, Mask votes, Mask marks);
 
 }  // namespace gpuforge::sim

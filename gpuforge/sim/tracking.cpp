@@ -162,16 +162,11 @@ const Op* run_tracked(Warp& warp, const Op* op) {
     return run_inner(warp, op, partial);
   }
   check_steering(warp, op);
-  if (!is_own && site.op_class == OpClass::warp && (op->destinations & 1) != 0) {
-    const bool votes = op->operand[1] != kNoOperand && op->operand[1] >= warp.frame->code->masks_begin;
-    const Mask value = votes ? predicate(warp, op->operand[1]) : 0;
-    const Mask marks = marked_sources(warp, op);
-    // A lane may wait in here for others, so that marks are known only when it ran.
-    const bool shuffles = site.spread.kind == Spread::shuffle;
-    if (shuffles) forget_details(*warp.frame, op->operand[0], kAllLanes);
-    const Op* const next = run_inner(warp, op, partial);
-    if (next == op + 1 && !shuffles) spread_vote(warp, op, site.spread, value, marks);
-    return next;
+  if (!is_own && site.op_class == OpClass::warp) {
+    // A lane may wait in here for others, so that marks are known only when it ran: these instructions set
+    // those of their results.
+    if (site.spread.kind == Spread::shuffle) forget_details(*warp.frame, op->operand[0], kAllLanes);
+    return run_inner(warp, op, partial);
   }
   spread_marks(warp, op, is_own ? SpreadRule() : site.spread, lanes);
   return run_inner(warp, op, partial);

@@ -154,6 +154,20 @@ TEST(SimTracking, BallotsHaveABitForEachLane) {
   EXPECT_FALSE(run(vote + "vote.sync.all.pred %p3, %p2, -1; @%p3 st.global.u32 [%d0], %r0; ret;").clean());
 }
 
+TEST(SimTracking, AVoteSpeaksOfTheLanesThatTookPart) {
+  const std::string half = "setp.lt.u32 %p1, %r0, 16;\n";
+  const std::string ballot = "@%p1 vote.sync.ballot.b32 %r5, %p2, 0xffff;\n";
+  const std::string other_half = "@!%p1 st.global.u32 [%d0], %r6; ret;";
+  // The others keep what they wrote, whatever was voted on.
+  const std::string unset_votes = "mov.u32 %r5, 7; setp.gt.u32 %p2, %r8, 1;\n" + half + ballot;
+  EXPECT_TRUE(run(unset_votes + "add.u32 %r6, %r5, 1;\n" + other_half).clean());
+  EXPECT_FALSE(run(unset_votes + "add.u32 %r6, %r5, 1; @%p1 st.global.u32 [%d0], %r6; ret;").clean());
+  // And lack what they did not.
+  const std::string set_votes = "setp.gt.u32 %p2, %r0, 1;\n" + half + ballot;
+  EXPECT_FALSE(run("add.u32 %r9, %r8, 1;\n" + set_votes + "add.u32 %r6, %r5, 1;\n" + other_half).clean());
+  EXPECT_TRUE(run(set_votes + "add.u32 %r6, %r5, 1; @%p1 st.global.u32 [%d0], %r6; ret;").clean());
+}
+
 TEST(SimTracking, CanBeSwitchedOff) {
   TestRun test(kernel("add.u32 %r9, %r8, 1; st.global.u32 [%d0], %r9; ret;"));
   test.words(32);

@@ -4,23 +4,20 @@
 #include "gpuforge/sim/block.h"
 #include "gpuforge/sim/converge.h"
 #include "gpuforge/sim/fragments.h"
+#include "gpuforge/sim/marks.h"
 #include "gpuforge/sim/races.h"
 #include "gpuforge/sim/table.h"
 
 namespace gpuforge::sim {
 namespace {
 
-// The lanes hear from each other: what one of them never wrote spoils the result of all.
-const Op* done(Warp& warp, const Op* op) {
-  if (!warp.tracking) return op + 1;
-  Mask marked = 0;
-  for (std::size_t slot = 0; slot < op->operand.size(); ++slot)
-    if ((op->sources >> slot & 1) != 0) marked |= marks_of(warp, op->operand[slot]) & warp.active;
-  for (std::size_t slot = 0; slot < op->operand.size(); ++slot)
-    if ((op->destinations >> slot & 1) != 0) {
-      Mask& marks = marks_of(warp, op->operand[slot]);
-      marks = (marks & ~warp.active) | (marked != 0 ? warp.active : 0u);
-    }
+// Marks of what the lanes tell each other, before the results overwrite it.
+Mask told_marks(const Warp& warp, const Op* op) {
+  return warp.tracking ? marked_sources(warp, op) : 0;
+}
+
+const Op* done(Warp& warp, const Op* op, Mask votes, Mask marks) {
+  if (warp.tracking) spread_vote(warp, op, warp.block->launch->image->sites[op->site].spread, votes, marks);
   return op + 1;
 }
 
@@ -113,17 +110,18 @@ template <Vote kind, bool sync>
 const Op* vote(Warp& warp, const Op* op) {
   if (sync && !converge_sync(warp, op, op->operand[2])) return take_next(warp);
   const Mask votes = predicate(warp, op->operand[1]) & warp.active;
+  const Mask marks = told_marks(warp, op);
   if constexpr (kind == Vote::ballot) {
     auto* to = row<std::uint32_t>(warp, op->operand[0]);
     for (Mask left = warp.active; left != 0; left &= left - 1) to[std::countr_zero(left)] = votes;
-    return done(warp, op);
+    return done(warp, op, votes, marks);
   }
   bool result = votes != 0;
   if (kind == Vote::all) result = votes == warp.active;
   if (kind == Vote::uni) result = votes == 0 || votes == warp.active;
   Mask& to = predicate(warp, op->operand[0]);
   to = (to & ~warp.active) | (result ? warp.active : 0u);
-  return done(warp, op);
+  return done(warp, op, votes, marks);
 }
 
 template <Vote kind>
@@ -143,6 +141,7 @@ template <class T, bool all>
 const Op* match_lanes(Warp& warp, const Op* op) {
   constexpr std::size_t source = all ? 2 : 1;
   if (!converge_sync(warp, op, op->operand[source + 1])) return take_next(warp);
+  const Mask marks = told_marks(warp, op);
   T values[kLanes];
   std::memcpy(values, row<T>(warp, op->operand[source]), sizeof(values));
   auto* to = row<std::uint32_t>(warp, op->operand[0]);
@@ -161,7 +160,7 @@ const Op* match_lanes(Warp& warp, const Op* op) {
     Mask& flag = predicate(warp, op->operand[1]);
     flag = (flag & ~warp.active) | (everywhere ? warp.active : 0u);
   }
-  return done(warp, op);
+  return done(warp, op, 0, marks);
 }
 Handlers bind_match_any(const Match& match) {
   if (match.type == Type::b64) return {match_lanes<std::uint64_t, false>, match_lanes<std::uint64_t, false>};
@@ -175,13 +174,14 @@ Handlers bind_match_all(const Match& match) {
 template <class T, class F>
 const Op* reduce(Warp& warp, const Op* op) {
   if (!converge_sync(warp, op, op->operand[2])) return take_next(warp);
+  const Mask marks = told_marks(warp, op);
   const auto* from = row<T>(warp, op->operand[1]);
   T result = from[std::countr_zero(warp.active)];
   for (Mask left = warp.active & (warp.active - 1); left != 0; left &= left - 1)
     result = F::apply(result, from[std::countr_zero(left)]);
   auto* to = row<T>(warp, op->operand[0]);
   for (Mask left = warp.active; left != 0; left &= left - 1) to[std::countr_zero(left)] = result;
-  return done(warp, op);
+  return done(warp, op, 0, marks);
 }
 struct Sum {
   static std::uint32_t apply(std::uint32_t a, std::uint32_t b) { return a + b; }
@@ -256,7 +256,7 @@ Handlers bind_float_reduction(const Match& match) {
 const Op* active_mask(Warp& warp, const Op* op) {
   auto* to = row<std::uint32_t>(warp, op->operand[0]);
   for (Mask left = warp.active; left != 0; left &= left - 1) to[std::countr_zero(left)] = warp.active;
-  return done(warp, op);
+  return done(warp, op, 0, 0);
 }
 Handlers bind_active_mask(const Match&) {
   return {active_mask, active_mask};
@@ -265,13 +265,14 @@ Handlers bind_active_mask(const Match&) {
 // Slots: d, p, membermask. The lowest lane of the mask is elected.
 const Op* elect(Warp& warp, const Op* op) {
   if (!converge_sync(warp, op, op->operand[2])) return take_next(warp);
+  const Mask marks = told_marks(warp, op);
   const int leader = std::countr_zero(warp.active);
   auto* to = row<std::uint32_t>(warp, op->operand[0]);
   for (Mask left = warp.active; left != 0; left &= left - 1)
     to[std::countr_zero(left)] = static_cast<std::uint32_t>(leader);
   Mask& flag = predicate(warp, op->operand[1]);
   flag = (flag & ~warp.active) | (Mask{1} << leader);
-  return done(warp, op);
+  return done(warp, op, 0, marks);
 }
 Handlers bind_elect(const Match&) {
   return {elect, elect};
