@@ -87,7 +87,7 @@ constexpr std::string_view kHungry =
     "  x[3200 + threadIdx.x] = sum;\n"
     "}\n";
 
-class Registers : public JitOnSim {
+class RegistersOnSim : public JitOnSim {
  protected:
   // The refusal's text; empty when it ran.
   std::string refusal(Jit& jit, const KernelSource& source, std::uint32_t threads) {
@@ -118,7 +118,7 @@ class Registers : public JitOnSim {
   int most_threads_ = 0;
 };
 
-TEST_F(Registers, MoreThreadsThanThereAreRegistersForAreRefused) {
+TEST_F(RegistersOnSim, MoreThreadsThanThereAreRegistersForAreRefused) {
   const std::string message = refusal(jit_, hungry(""), 1024);
   EXPECT_THAT(message, AllOf(HasSubstr("sim: kernel hungry: block (1024, 1, 1) has 1024 threads"),
                              HasSubstr(format_text("with {} registers per thread", registers_))));
@@ -134,7 +134,7 @@ TEST_F(Registers, MoreThreadsThanThereAreRegistersForAreRefused) {
   EXPECT_EQ(next.counters().compiles, 0u);
 }
 
-TEST_F(Registers, ThatTheSourceOrAnOptionBoundsAreEnough) {
+TEST_F(RegistersOnSim, ThatTheSourceOrAnOptionBoundsAreEnough) {
   EXPECT_EQ(refusal(jit_, hungry("__launch_bounds__(1024)"), 1024), "");
   EXPECT_LE(registers_, 64);
   KernelSource bounded = hungry("");
@@ -144,7 +144,7 @@ TEST_F(Registers, ThatTheSourceOrAnOptionBoundsAreEnough) {
 }
 
 // One rule in two rooms: what `gpuforge compile` calls the occupancy, and what the simulator launches.
-TEST_F(Registers, BoundTheBlocksOfTheSimulatorAsTheyDoTheOccupancy) {
+TEST_F(RegistersOnSim, BoundTheBlocksOfTheSimulatorAsTheyDoTheOccupancy) {
   constexpr std::string_view kEmpty =
       ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry f()\n{\nret;\n}\n";
   for (const Arch& arch : listed_archs()) {
@@ -161,7 +161,7 @@ TEST_F(Registers, BoundTheBlocksOfTheSimulatorAsTheyDoTheOccupancy) {
   }
 }
 
-TEST_F(Registers, OfPtxAreNotKnown) {
+TEST_F(RegistersOnSim, OfPtxAreNotKnown) {
   const std::string ptx = jit_.compile(hungry(""), Arch::parse("compute_90a"))->ptx;
   const auto kernel = jit_.kernel_from_ptx(ptx, "hungry.ptx", "hungry", *device_);
   EXPECT_EQ(kernel->function().facts().registers, 0);
