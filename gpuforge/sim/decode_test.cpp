@@ -71,6 +71,13 @@ TEST(SimDecode, RefusalsNameThePlaceAndTheReason) {
   }
 }
 
+TEST(SimDecode, RefusalsNameTheLineThatThePtxWasMadeFrom) {
+  const Error error =
+      failure(module_text(".loc 1 3 5\nwgmma.fence.sync.aligned; ret;", 1, ".file 1 \"tiny.cu\""));
+  EXPECT_THAT(error.message(), HasSubstr("tiny.cu:3: the simulator does not know the instruction wgmma"));
+  EXPECT_THAT(error.message(), HasSubstr("of its PTX)"));
+}
+
 TEST(SimDecode, AKernelThatIsNotRunMayHoldAnything) {
   TestRun test(module_text("ret;", 0, ".visible .entry other() { wgmma.fence.sync.aligned; ret; }"));
   EXPECT_TRUE(test.run().clean());

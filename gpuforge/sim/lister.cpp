@@ -47,11 +47,20 @@ Lister::Lister(ImageBuilder& builder, RowFinder& rows, const ptx::Function& func
 }
 
 void Lister::refuse(const ptx::Position& at, std::string_view message) const {
-  fail(ErrorCode::parse, module_, at, message);
+  stop(ErrorCode::parse, at, message);
 }
 
 void Lister::unsupported(const ptx::Position& at, std::string_view message) const {
-  fail(ErrorCode::unsupported, module_, at, message);
+  stop(ErrorCode::unsupported, at, message);
+}
+
+// By the line of the program that the PTX was made from, where that is known.
+void Lister::stop(ErrorCode code, const ptx::Position& at, std::string_view message) const {
+  const auto file = std::find_if(module_.files.begin(), module_.files.end(),
+                                 [&](const ptx::File& known) { return known.number == source_.file; });
+  if (source_.line == 0 || file == module_.files.end()) fail(code, module_, at, message);
+  throw Error(code,
+              format_text("{}:{}: {} (line {} of its PTX)", file->name, source_.line, message, at.line));
 }
 
 Listing Lister::run() {
@@ -245,6 +254,7 @@ void Lister::append(Line line) {
 }
 
 void Lister::instruction(const ptx::Instruction& instruction) {
+  source_ = instruction.source;
   std::string why;
   const FoundRow* found = rows_.find(instruction, &why);
   if (found == nullptr) unsupported(instruction.position, why);

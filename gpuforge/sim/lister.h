@@ -57,12 +57,14 @@ class Lister {
                    const ptx::Position& at) const;
   [[noreturn]] void refuse(const ptx::Position& at, std::string_view message) const;
   [[noreturn]] void unsupported(const ptx::Position& at, std::string_view message) const;
+  [[noreturn]] void stop(ErrorCode code, const ptx::Position& at, std::string_view message) const;
 
   ImageBuilder& builder_;
   RowFinder& rows_;
   const ptx::Module& module_;
   bool lanes_part_;  // from sm_70 on nothing but .sync and .aligned keeps the lanes of a warp together
   Listing listing_;
+  ptx::SourceLine source_;  // of the instruction at hand
   Names names_;
   std::unordered_map<std::uint32_t, std::uint32_t> dense_;  // declared register number -> listing register
   std::uint32_t declared_ = 0;
