@@ -57,7 +57,8 @@ Context::Context(std::shared_ptr<device::Device> device, ContextOptions options)
       log_(options.log != nullptr ? std::move(options.log) : std::make_shared<Log>()),
       jit_(std::make_unique<jit::Jit>(std::move(options.jit), log_)),
       allocator_(options.allocator != nullptr ? std::move(options.allocator)
-                                              : memory::make_device_allocator(device_)) {
+                                              : memory::make_device_allocator(device_)),
+      tuning_(std::move(options.tuning)) {
   connect_printf(*device_, log_);
 }
 

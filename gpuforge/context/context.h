@@ -1,11 +1,12 @@
-// Room context: what a program holds per device: the device, its JIT cache, its allocator and its log. Made
-// by the program, passed or known by arrays; there is no global one. A tuning table joins it with the lab.
+// Room context: what a program holds per device: the device, its JIT cache, its allocator, its tuning
+// table and its log. Made by the program, passed or known by arrays; there is no global one.
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "gpuforge/base/log.h"
+#include "gpuforge/context/tuning_table.h"
 #include "gpuforge/device/device.h"
 #include "gpuforge/jit/jit.h"
 #include "gpuforge/memory/allocator.h"
@@ -16,6 +17,7 @@ struct ContextOptions {
   jit::JitOptions jit;
   std::shared_ptr<memory::Allocator> allocator;  // nothing: straight to the device
   std::shared_ptr<Log> log;                      // nothing: silent. At info: printf of kernels on sim
+  TuningTable tuning;                            // for this device
 };
 
 class Context : public std::enable_shared_from_this<Context> {
@@ -26,6 +28,7 @@ class Context : public std::enable_shared_from_this<Context> {
   jit::Jit& jit() const { return *jit_; }
   const std::shared_ptr<memory::Allocator>& allocator() const { return allocator_; }
   Log& log() const { return *log_; }
+  const TuningTable& tuning() const { return tuning_; }
   std::shared_ptr<device::Stream> make_stream(int priority = 0) const {
     return device_->make_stream(priority);
   }
@@ -36,6 +39,7 @@ class Context : public std::enable_shared_from_this<Context> {
   std::shared_ptr<Log> log_;
   std::unique_ptr<jit::Jit> jit_;
   std::shared_ptr<memory::Allocator> allocator_;
+  TuningTable tuning_;
 };
 
 // Options as the environment asks for them: library search, cache folder (GPUFORGE_CACHE_DIR, else
