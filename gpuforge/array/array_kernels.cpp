@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "gpuforge/kernels/device_type.h"
+
 namespace gpuforge {
 namespace {
 
@@ -26,50 +28,6 @@ DeviceWalk device_walk(const StridedWalk& walk) {
   return result;
 }
 
-std::string_view device_type(DType dtype) {
-  switch (dtype) {
-    case DType::f64:
-      return "double";
-    case DType::f32:
-      return "float";
-    case DType::f16:
-      return "gpuforge::half_t";
-    case DType::bf16:
-      return "gpuforge::bfloat16_t";
-    case DType::f8e4m3:
-      return "gpuforge::float8_e4m3_t";
-    case DType::f8e5m2:
-      return "gpuforge::float8_e5m2_t";
-    case DType::i64:
-      return "long long";
-    case DType::i32:
-      return "int";
-    case DType::i16:
-      return "short";
-    case DType::i8:
-      return "signed char";
-    case DType::u8:
-      return "unsigned char";
-    case DType::boolean:
-      return "gpuforge::bool_t";
-  }
-  throw Error(ErrorCode::internal, "array: not a value of the dtype enumeration");
-}
-
-// Bits that only move need no type, so all dtypes of one size share a kernel.
-std::string_view bits_type(std::size_t bytes) {
-  switch (bytes) {
-    case 1:
-      return "unsigned char";
-    case 2:
-      return "unsigned short";
-    case 4:
-      return "unsigned int";
-    default:
-      return "unsigned long long";
-  }
-}
-
 // Enough blocks to fill the device some times over; the kernels' loops take the rest.
 device::LaunchConfig grid_for(std::int64_t items, const device::DeviceFacts& facts) {
   const std::int64_t wanted = (items + kThreads - 1) / kThreads;
@@ -83,8 +41,7 @@ device::LaunchConfig grid_for(std::int64_t items, const device::DeviceFacts& fac
 template <typename... Args>
 void launch(Context& context, const std::string& expression, std::int64_t items, device::Stream& stream,
             const Args&... args) {
-  const auto kernel =
-      context.jit().kernel(array_kernel_source(context.jit(), expression), expression, context.device());
+  const auto kernel = context.jit().embedded_kernel("gpuforge/array/array.cu", expression, context.device());
   (*kernel)(grid_for(items, context.device().facts()), stream, args...);
 }
 

@@ -324,6 +324,20 @@ std::shared_ptr<const Kernel> Jit::kernel(const SourceHandle& source, std::strin
   return kernel_keyed(source.key(), source.source(), entry, device);
 }
 
+std::shared_ptr<const Kernel> Jit::embedded_kernel(std::string_view path, std::string_view expression,
+                                                   device::Device& device) {
+  const LookupView view{hash_text(path), {}, &device, expression};
+  if (auto found = memory_->kernels.find(view)) [[likely]] {
+    memory_->memory_hits.fetch_add(1, std::memory_order_relaxed);
+    return found;
+  }
+  return memory_->kernels.get(view, [&] {
+    KernelSource source = embedded_source(path);
+    source.instantiations = {std::string(expression)};
+    return kernel(source, expression, device);
+  });
+}
+
 std::shared_ptr<const Kernel> Jit::kernel_from_ptx(std::string_view ptx, std::string_view name,
                                                    std::string_view entry, device::Device& device) {
   const Hash128 key = Hasher().add("ptx").add(name).add(ptx).finish();

@@ -57,6 +57,10 @@ class Jit {
                                        device::Device& device);
   std::shared_ptr<const Kernel> kernel(const SourceHandle& source, std::string_view entry,
                                        device::Device& device);
+  // One instantiation of a kernel file of ours. For hot paths: it is found by path and expression, and the
+  // text is hashed once.
+  std::shared_ptr<const Kernel> embedded_kernel(std::string_view path, std::string_view expression,
+                                                device::Device& device);
   // A PTX file's text, loaded as it is (the driver compiles it).
   std::shared_ptr<const Kernel> kernel_from_ptx(std::string_view ptx, std::string_view name,
                                                 std::string_view entry, device::Device& device);
