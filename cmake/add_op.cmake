@@ -1,0 +1,15 @@
+# add_op(<op> [EXTRA <file>...]): adds the files of gpuforge/ops/<op>/ to the room, each by its role. A missing one stops the
+# configuration: an op without a reference or a test is not an op. Call it from gpuforge/ops/CMakeLists.txt, before add_room.
+function(add_op op)
+  cmake_parse_arguments(OP "" "" "EXTRA" ${ARGN})
+  foreach(role .cu .h .cpp _cpu.cpp _reference.cpp _op.cpp _test.cpp)
+    if(NOT EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${op}/${op}${role}")
+      message(FATAL_ERROR "op ${op} lacks ${op}${role}: HACKING.md says what each file of an op holds")
+    endif()
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY GPUFORGE_OP_HEADERS ${op}/${op}.h)
+  set_property(GLOBAL APPEND PROPERTY GPUFORGE_OP_TESTS ${op}/${op}_test.cpp)
+  foreach(file ${op}.cpp ${op}_cpu.cpp ${op}_reference.cpp ${op}_op.cpp ${OP_EXTRA})
+    set_property(GLOBAL APPEND PROPERTY GPUFORGE_OP_SOURCES ${op}/${file})
+  endforeach()
+endfunction()

@@ -1,0 +1,94 @@
+#include "gpuforge/lab/contents.h"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "gpuforge/base/convert.h"
+#include "gpuforge/base/hash.h"
+
+namespace gpuforge::lab {
+namespace {
+
+// SplitMix64: every element from its own number, so that the order of generation does not matter.
+std::uint64_t mixed(std::uint64_t state) {
+  state += 0x9e3779b97f4a7c15u;
+  state = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9u;
+  state = (state ^ (state >> 27)) * 0x94d049bb133111ebu;
+  return state ^ (state >> 31);
+}
+
+double uniform(std::uint64_t bits) {  // in (0, 1]
+  return static_cast<double>((bits >> 11) + 1) * 0x1p-53;
+}
+
+double normal(std::uint64_t key) {
+  const double radius = std::sqrt(-2 * std::log(uniform(mixed(key))));
+  return radius * std::cos(2 * std::numbers::pi * uniform(mixed(key ^ 0xd1b54a32d192ed03u)));
+}
+
+double largest(DType dtype) {
+  switch (dtype) {
+    case DType::f16:
+      return 65504;
+    case DType::f8e4m3:
+      return 448;
+    case DType::f8e5m2:
+      return 57344;
+    default:
+      return 3e38;
+  }
+}
+
+double smallest_normal(DType dtype) {
+  switch (dtype) {
+    case DType::f16:
+      return 0x1p-14;
+    case DType::f8e4m3:
+      return 0x1p-6;
+    case DType::f8e5m2:
+      return 0x1p-14;
+    default:
+      return 0x1p-126;
+  }
+}
+
+double element(const Operand& operand, Contents contents, std::uint64_t key, double constant) {
+  const double random = operand.centre + normal(key);
+  const bool chosen = mixed(key ^ 0x8cb92ba72f3d8dd7u) % 61 == 0;
+  switch (contents) {
+    case Contents::normal:
+      return random;
+    case Contents::zeros:
+      return 0;
+    case Contents::constant:
+      return constant;
+    case Contents::huge:
+      return std::copysign(largest(operand.dtype) * (0.25 + uniform(mixed(key)) / 2), normal(key));
+    case Contents::tiny:  // about half of them subnormal
+      return smallest_normal(operand.dtype) * random;
+    case Contents::infinities:
+      return chosen ? std::copysign(std::numeric_limits<double>::infinity(), normal(key + 1)) : random;
+    case Contents::nans:
+      return chosen ? std::numeric_limits<double>::quiet_NaN() : random;
+  }
+  throw Error(ErrorCode::internal, "lab: not a value of the contents enumeration");
+}
+
+}  // namespace
+
+HostTensor make_input(const Operand& operand, Contents contents, std::uint64_t seed) {
+  HostTensor tensor{operand.shape, {}};
+  const std::size_t count = static_cast<std::size_t>(element_count(operand.shape));
+  tensor.values.resize(count);
+  const std::uint64_t start = mixed(seed) ^ hash_text(operand.name).low;
+  const double constant = normal(start);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t stored = 0;
+    store_double(&stored, operand.dtype, element(operand, contents, mixed(start + i), constant));
+    tensor.values[i] = load_double(&stored, operand.dtype);
+  }
+  return tensor;
+}
+
+}  // namespace gpuforge::lab

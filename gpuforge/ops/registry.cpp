@@ -1,0 +1,22 @@
+#include "gpuforge/ops/registry.h"
+
+#include "gpuforge/ops/descriptions.h"
+
+namespace gpuforge::ops {
+
+std::vector<lab::Op> all_ops() {
+  return {
+      describe_copy_transpose(),
+  };
+}
+
+lab::Op find_op(std::string_view name) {
+  std::string names;
+  for (lab::Op& op : all_ops()) {
+    if (op.name == name) return std::move(op);
+    names += (names.empty() ? "" : ", ") + op.name;
+  }
+  throw Error(ErrorCode::invalid_argument, format_text("there is no op '{}'; there are {}", name, names));
+}
+
+}  // namespace gpuforge::ops

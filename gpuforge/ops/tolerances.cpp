@@ -1,0 +1,61 @@
+#include "gpuforge/ops/tolerances.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace gpuforge::ops {
+namespace {
+
+struct Row {
+  std::string_view op;
+  double relative;  // beyond the rounding of the output
+  double absolute;
+  double norm;
+  std::string_view reason;
+};
+
+// Sorted by op.
+constexpr Row kTable[] = {
+    {"copy_transpose", 0, 0, 0, "elements move and are not computed with"},
+};
+
+// Half a unit in the last place of a number of size 1.
+double rounding(DType dtype) {
+  switch (dtype) {
+    case DType::f16:
+      return 0x1p-11;
+    case DType::bf16:
+      return 0x1p-8;
+    case DType::f32:
+      return 0x1p-24;
+    default:
+      return 0x1p-53;
+  }
+}
+
+// Of numbers too small for their full digits.
+double smallest(DType dtype) {
+  switch (dtype) {
+    case DType::f16:
+      return 0x1p-24;
+    case DType::bf16:
+      return 0x1p-133;
+    default:
+      return 0x1p-149;
+  }
+}
+
+}  // namespace
+
+lab::Tolerance tolerance(std::string_view op, DType dtype) {
+  const auto* const row =
+      std::find_if(std::begin(kTable), std::end(kTable), [&](const Row& r) { return r.op == op; });
+  GPUFORGE_ASSERT(row != std::end(kTable), "the table of tolerances has no row for {}", op);
+  if (row->relative == 0) return {.reason = std::string(row->reason)};
+  return {.relative = row->relative + rounding(dtype),
+          .absolute = row->absolute + smallest(dtype),
+          .norm = row->norm + rounding(dtype),
+          .reason = std::string(row->reason)};
+}
+
+}  // namespace gpuforge::ops
