@@ -1,0 +1,367 @@
+// Rows of arrays of any rank and strides, for kernels that do something along one axis; NVRTC needs no CUDA
+// header for it. The host's side, which makes a Rows and chooses widths, is gpuforge/ops/rows.h.
+//   row_offsets(rows, r)                         where row r begins in each array
+//   visit_row<kVector, kFlight>(row, length, thread, threads, visit)     a row of neighbours
+//   visit_strided<kFlight>(row, stride, length, thread, threads, visit)  any row
+//     call visit(at, values) for the elements the thread has, as `float values[1]` or `float values[kVector]`
+//     that begin at element `at`; kFlight loads are under way at once. NVRTC takes no generic lambda, so
+//     visit is a struct with: template <int kCount> __device__ void operator()(long long at, float
+//     (&values)[kCount])
+//   load_vector, store_vector                    neighbours as floats, an instruction of up to 16 bytes each
+//   group_reduce<kGroup>(value, op, slots)       over kGroup threads; all of them have the result
+// Everything is done in a fixed order: the same input gives the same bits.
+#pragma once
+
+#include "gpuforge/kernels/half.cuh"
+
+namespace gpuforge {
+
+constexpr int kMaxOuterRank = 15;
+constexpr int kWarp = 32;
+
+// The axis of `length` elements, and every other axis, merged where all arrays allow it: outermost first.
+// Strides count elements. Pass it as `const __grid_constant__ Rows<k>`, so that it is not copied.
+template <int kArrays>
+struct Rows {
+  long long length;
+  long long count;  // rows: the product of the extents
+  long long extents[kMaxOuterRank];
+  long long strides[kArrays][kMaxOuterRank];
+  long long axis_strides[kArrays];
+  int rank;
+};
+
+template <int kArrays>
+struct RowOffsets {
+  long long at[kArrays];
+};
+
+namespace rows {
+
+// Dividing 64-bit numbers takes some four times as long as 32-bit ones.
+template <typename Index, int kArrays>
+__device__ inline RowOffsets<kArrays> offsets(const Rows<kArrays>& all, Index row) {
+  RowOffsets<kArrays> result;
+#pragma unroll
+  for (int a = 0; a < kArrays; ++a) result.at[a] = 0;
+  for (int d = all.rank - 1; d > 0; --d) {
+    const Index extent = static_cast<Index>(all.extents[d]);
+    const Index outer = row / extent;
+    const long long at = static_cast<long long>(row - outer * extent);
+#pragma unroll
+    for (int a = 0; a < kArrays; ++a) result.at[a] += at * all.strides[a][d];
+    row = outer;
+  }
+  if (all.rank > 0) {
+#pragma unroll
+    for (int a = 0; a < kArrays; ++a) result.at[a] += static_cast<long long>(row) * all.strides[a][0];
+  }
+  return result;
+}
+
+// What one instruction moves. Clang takes structs apart, and does not always put them together again.
+template <int kBytes>
+struct Moved;
+#ifdef __clang__
+template <>
+struct Moved<16> {
+  typedef unsigned __attribute__((ext_vector_type(4), may_alias)) Type;
+};
+template <>
+struct Moved<8> {
+  typedef unsigned __attribute__((ext_vector_type(2), may_alias)) Type;
+};
+template <>
+struct Moved<4> {
+  typedef unsigned __attribute__((may_alias)) Type;
+};
+#else
+template <>
+struct Moved<16> {
+  using Type = uint4;
+};
+template <>
+struct Moved<8> {
+  using Type = uint2;
+};
+template <>
+struct Moved<4> {
+  using Type = unsigned;
+};
+#endif
+
+__device__ inline void unpack(half_t& low, half_t& high, unsigned word) {
+  low.bits = static_cast<unsigned short>(word);
+  high.bits = static_cast<unsigned short>(word >> 16);
+}
+__device__ inline void unpack(bfloat16_t& low, bfloat16_t& high, unsigned word) {
+  low.bits = static_cast<unsigned short>(word);
+  high.bits = static_cast<unsigned short>(word >> 16);
+}
+template <typename T>
+__device__ inline unsigned pack(float low, float high) {
+  return static_cast<unsigned>(T(low).bits) | static_cast<unsigned>(T(high).bits) << 16;
+}
+
+}  // namespace rows
+
+template <int kArrays>
+__device__ inline RowOffsets<kArrays> row_offsets(const Rows<kArrays>& all, long long row) {
+  if (all.count <= 0xffffffffll) return rows::offsets(all, static_cast<unsigned>(row));
+  return rows::offsets(all, static_cast<unsigned long long>(row));
+}
+
+// kCount neighbours (a power of two) as they lie in memory, in words: what is loaded before it is used.
+template <typename T, int kCount>
+struct Packed {
+  static constexpr int kBytes = kCount * static_cast<int>(sizeof(T));
+  static constexpr int kWords = kBytes / 4;
+  static_assert(kBytes >= 4, "a single narrow element is loaded as what it is");
+  unsigned words[kWords];
+
+  // `from` is aligned to kBytes, or to 16 where that is less.
+  __device__ static Packed load(const T* from) {
+    Packed result;
+    if constexpr (kBytes >= 16) {
+      const auto* const source = reinterpret_cast<const typename rows::Moved<16>::Type*>(from);
+#pragma unroll
+      for (int i = 0; i < kWords / 4; ++i) {
+        const auto moved = source[i];
+        result.words[4 * i] = moved.x;
+        result.words[4 * i + 1] = moved.y;
+        result.words[4 * i + 2] = moved.z;
+        result.words[4 * i + 3] = moved.w;
+      }
+    } else if constexpr (kBytes == 8) {
+      const auto moved = *reinterpret_cast<const typename rows::Moved<8>::Type*>(from);
+      result.words[0] = moved.x;
+      result.words[1] = moved.y;
+    } else {
+      result.words[0] = *reinterpret_cast<const typename rows::Moved<4>::Type*>(from);
+    }
+    return result;
+  }
+
+  __device__ void store(T* to) const {
+    if constexpr (kBytes >= 16) {
+      auto* const target = reinterpret_cast<typename rows::Moved<16>::Type*>(to);
+#pragma unroll
+      for (int i = 0; i < kWords / 4; ++i) {
+        typename rows::Moved<16>::Type moved;
+        moved.x = words[4 * i];
+        moved.y = words[4 * i + 1];
+        moved.z = words[4 * i + 2];
+        moved.w = words[4 * i + 3];
+        target[i] = moved;
+      }
+    } else if constexpr (kBytes == 8) {
+      typename rows::Moved<8>::Type moved;
+      moved.x = words[0];
+      moved.y = words[1];
+      *reinterpret_cast<typename rows::Moved<8>::Type*>(to) = moved;
+    } else {
+      *reinterpret_cast<typename rows::Moved<4>::Type*>(to) = words[0];
+    }
+  }
+
+  __device__ void to_floats(float (&values)[kCount]) const {
+    if constexpr (sizeof(T) == 4) {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) values[i] = narrow::float_of(words[i]);
+    } else {
+#pragma unroll
+      for (int i = 0; i < kWords; ++i) {
+        T low, high;
+        rows::unpack(low, high, words[i]);
+        values[2 * i] = static_cast<float>(low);
+        values[2 * i + 1] = static_cast<float>(high);
+      }
+    }
+  }
+
+  __device__ static Packed from_floats(const float (&values)[kCount]) {
+    Packed result;
+    if constexpr (sizeof(T) == 4) {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) result.words[i] = narrow::bits_of(values[i]);
+    } else {
+#pragma unroll
+      for (int i = 0; i < kWords; ++i) result.words[i] = rows::pack<T>(values[2 * i], values[2 * i + 1]);
+    }
+    return result;
+  }
+};
+
+// The pointers are aligned to kCount elements, or to 16 bytes where that is less.
+template <int kCount, typename T>
+__device__ inline void load_vector(float (&to)[kCount], const T* from) {
+  if constexpr (kCount * sizeof(T) < 4) {
+    to[0] = static_cast<float>(from[0]);
+  } else {
+    Packed<T, kCount>::load(from).to_floats(to);
+  }
+}
+template <int kCount, typename T>
+__device__ inline void store_vector(T* to, const float (&from)[kCount]) {
+  if constexpr (kCount * sizeof(T) < 4) {
+    to[0] = T(from[0]);
+  } else {
+    Packed<T, kCount>::from_floats(from).store(to);
+  }
+}
+
+// A row of neighbours as vectors: `head` elements alone, so that the first vector is aligned, `vectors` times
+// kVector elements, and what is left from `tail` to the end.
+struct RowSplit {
+  long long head;
+  long long vectors;
+  long long tail;
+};
+template <int kVector, typename T>
+__device__ inline RowSplit split_row(const T* row, long long length) {
+  const long long past =
+      static_cast<long long>(reinterpret_cast<unsigned long long>(row) / sizeof(T) % kVector);
+  long long head = past == 0 ? 0 : kVector - past;
+  head = head < length ? head : length;
+  const long long vectors = (length - head) / kVector;
+  return {head, vectors, head + vectors * kVector};
+}
+
+// Thread `thread` of `threads` takes elements thread, thread + threads, ... .
+template <int kFlight, typename T, typename Visit>
+__device__ inline void visit_strided(const T* row, long long stride, long long length, int thread,
+                                     int threads, Visit& visit) {
+  const long long step = threads;
+  long long at = thread;
+  for (; at + (kFlight - 1) * step < length; at += kFlight * step) {
+    T loaded[kFlight];
+#pragma unroll
+    for (int k = 0; k < kFlight; ++k) loaded[k] = row[(at + k * step) * stride];
+#pragma unroll
+    for (int k = 0; k < kFlight; ++k) {
+      float value[1] = {static_cast<float>(loaded[k])};
+      visit(at + k * step, value);
+    }
+  }
+  for (; at < length; at += step) {
+    float value[1] = {static_cast<float>(row[at * stride])};
+    visit(at, value);
+  }
+}
+
+// Head and tail go element by element, what is between them in vectors.
+template <int kVector, int kFlight, typename T, typename Visit>
+__device__ inline void visit_row(const T* row, long long length, int thread, int threads, Visit& visit) {
+  if constexpr (kVector == 1) {
+    visit_strided<kFlight>(row, 1, length, thread, threads, visit);
+  } else {
+    const RowSplit split = split_row<kVector>(row, length);
+    const T* const middle = row + split.head;
+    const long long step = threads;
+    for (long long at = thread; at < split.head; at += step) {
+      float value[1] = {static_cast<float>(row[at])};
+      visit(at, value);
+    }
+    long long i = thread;
+    for (; i + (kFlight - 1) * step < split.vectors; i += kFlight * step) {
+      Packed<T, kVector> loaded[kFlight];
+#pragma unroll
+      for (int k = 0; k < kFlight; ++k)
+        loaded[k] = Packed<T, kVector>::load(middle + (i + k * step) * kVector);
+#pragma unroll
+      for (int k = 0; k < kFlight; ++k) {
+        float values[kVector];
+        loaded[k].to_floats(values);
+        visit(split.head + (i + k * step) * kVector, values);
+      }
+    }
+    for (; i < split.vectors; i += step) {
+      float values[kVector];
+      load_vector(values, middle + i * kVector);
+      visit(split.head + i * kVector, values);
+    }
+    for (long long at = split.tail + thread; at < length; at += step) {
+      float value[1] = {static_cast<float>(row[at])};
+      visit(at, value);
+    }
+  }
+}
+
+// What values are reduced with: identity() and op(a, b), which must be the same bits as op(b, a).
+struct Sum {
+  __device__ static float identity() { return 0.0f; }
+  __device__ float operator()(float a, float b) const { return a + b; }
+};
+struct Product {
+  __device__ static float identity() { return 1.0f; }
+  __device__ float operator()(float a, float b) const { return a * b; }
+};
+// NaN when either is: max.f32 alone would drop it.
+struct Max {
+  __device__ static float identity() { return narrow::float_of(0xff800000u); }
+  __device__ float operator()(float a, float b) const {
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+  }
+};
+struct Min {
+  __device__ static float identity() { return narrow::float_of(0x7f800000u); }
+  __device__ float operator()(float a, float b) const {
+    float result;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+  }
+};
+
+struct FloatPair {
+  float first;
+  float second;
+};
+// Two reductions at once.
+template <typename First, typename Second>
+struct Both {
+  __device__ static FloatPair identity() { return {First::identity(), Second::identity()}; }
+  __device__ FloatPair operator()(FloatPair a, FloatPair b) const {
+    return {First{}(a.first, b.first), Second{}(a.second, b.second)};
+  }
+};
+
+__device__ inline float shuffle_xor(float value, int distance) {
+  return __shfl_xor_sync(0xffffffffu, value, distance);
+}
+__device__ inline FloatPair shuffle_xor(FloatPair value, int distance) {
+  return {shuffle_xor(value.first, distance), shuffle_xor(value.second, distance)};
+}
+
+// Over kWidth neighbouring lanes, a power of two up to 32. Every lane of the warp must come here.
+template <int kWidth, typename T, typename Op>
+__device__ inline T warp_reduce(T value, Op op) {
+#pragma unroll
+  for (int distance = kWidth / 2; distance > 0; distance /= 2) {
+    value = op(value, shuffle_xor(value, distance));
+  }
+  return value;
+}
+
+// Over kGroup neighbouring threads of a block of one dimension, a power of two up to 1024. Every thread of
+// the block must come here. `slots`: one T in shared memory for each warp of the block, not looked at when
+// kGroup is at most 32; they may be used again at once.
+template <int kGroup, typename T, typename Op>
+__device__ inline T group_reduce(T value, Op op, T* slots) {
+  static_assert(kGroup > 0 && kGroup <= 1024 && (kGroup & (kGroup - 1)) == 0, "a power of two");
+  if constexpr (kGroup <= kWarp) {
+    return warp_reduce<kGroup>(value, op);
+  } else {
+    constexpr int kWarps = kGroup / kWarp;
+    value = warp_reduce<kWarp>(value, op);
+    const int thread = static_cast<int>(threadIdx.x);
+    if (thread % kWarp == 0) slots[thread / kWarp] = value;
+    __syncthreads();
+    value = slots[thread / kGroup * kWarps + thread % kWarps];
+    __syncthreads();
+    return warp_reduce<kWarps>(value, op);
+  }
+}
+
+}  // namespace gpuforge
