@@ -58,7 +58,7 @@ struct Expected {
 };
 
 // |got - want| <= absolute + relative * magnitude for every element, and norm(got - want) <= norm *
-// norm(magnitudes). All zero: bit for bit.
+// norm(magnitudes) + norm(absolute). All zero: bit for bit.
 struct Tolerance {
   double relative = 0;
   double absolute = 0;
