@@ -6,5 +6,6 @@
 namespace gpuforge::ops {
 
 lab::Op describe_copy_transpose();
+lab::Op describe_reduce();
 
 }  // namespace gpuforge::ops

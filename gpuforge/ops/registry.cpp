@@ -7,6 +7,7 @@ namespace gpuforge::ops {
 std::vector<lab::Op> all_ops() {
   return {
       describe_copy_transpose(),
+      describe_reduce(),
   };
 }
 

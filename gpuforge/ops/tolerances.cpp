@@ -17,6 +17,10 @@ struct Row {
 // Sorted by op.
 constexpr Row kTable[] = {
     {"copy_transpose", 0, 0, 0, "elements move and are not computed with"},
+    {"reduce amax", 0, 0, 0, "one of the elements"},
+    {"reduce prod", 0x1p-24, 0, 0x1p-24, "every factor rounds the product once"},
+    {"reduce sum", 0x1p-24, 0, 0x1p-25,
+     "every addition a term goes through rounds by half a unit at most, and by half of that on average"},
 };
 
 // Half a unit in the last place of a number of size 1.
@@ -48,14 +52,23 @@ double smallest(DType dtype) {
 }  // namespace
 
 lab::Tolerance tolerance(std::string_view op, DType dtype) {
+  return tolerance(op, dtype, 1);
+}
+
+lab::Tolerance tolerance(std::string_view op, DType dtype, double roundings) {
   const auto* const row =
       std::find_if(std::begin(kTable), std::end(kTable), [&](const Row& r) { return r.op == op; });
   GPUFORGE_ASSERT(row != std::end(kTable), "the table of tolerances has no row for {}", op);
   if (row->relative == 0) return {.reason = std::string(row->reason)};
-  return {.relative = row->relative + rounding(dtype),
+  return {.relative = row->relative * roundings + rounding(dtype),
           .absolute = row->absolute + smallest(dtype),
-          .norm = row->norm + rounding(dtype),
+          .norm = row->norm * roundings + rounding(dtype),
           .reason = std::string(row->reason)};
+}
+
+double sum_roundings(std::int64_t length) {
+  const auto terms = static_cast<double>(length);
+  return std::min(terms, 128.0) + terms / 128 + 16;
 }
 
 }  // namespace gpuforge::ops

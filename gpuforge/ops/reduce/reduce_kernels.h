@@ -1,0 +1,71 @@
+// The parts of reduce that need no data: the problem, the choice, the kernels. reduce_sum takes its best
+// variant from here. Not installed.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpuforge/ops/reduce/reduce.h"
+#include "gpuforge/ops/rows.h"
+
+namespace gpuforge::ops {
+
+// x is array 0, out array 1; out does not move along the axis.
+Rows reduce_rows(const Shape& x_shape, const Strides& x_strides, const Strides& out_strides,
+                 std::size_t axis);
+// The shape of the result; invalid_argument for an axis x does not have and for an amax of nothing.
+Shape reduced_shape(std::string_view who, const Shape& x_shape, std::int64_t dim, ReduceOp op, bool keepdim);
+
+// How rows lie in memory, which decides the kernel.
+enum class RowsKind { unit, columns, strided };
+RowsKind kind_of(const Rows& rows);
+
+struct ReduceProblem {
+  std::int64_t count = 0;    // rows
+  std::int64_t length = 0;   // of each
+  std::int64_t columns = 1;  // rows side by side in memory
+  RowsKind kind = RowsKind::unit;
+  DType dtype = DType::f32;
+};
+ReduceProblem reduce_problem(const Rows& rows, DType dtype);
+
+struct ReduceConfig {
+  int block = 256;  // threads
+  int group = 32;   // of them, for one row: side by side, or below each other in columns
+  int vector = 16;  // bytes a load has, where rows allow it
+  int flight = 4;   // loads under way at once
+  int split = 1;    // blocks a row is cut into; their parts go through memory
+  bool naive = false;
+  friend bool operator==(const ReduceConfig&, const ReduceConfig&) = default;
+};
+Config to_config(const ReduceConfig& config);
+// invalid_argument for a name or value the kernels do not have.
+ReduceConfig reduce_config(std::string_view who, const Config& config);
+std::vector<Config> reduce_configs(const ReduceProblem& problem, const device::DeviceFacts& facts);
+
+struct ReduceChoice {
+  ReduceConfig config;
+  std::string reason;
+};
+TuningKey reduce_tuning_key(std::string_view op, const ReduceProblem& problem, std::string_view variant);
+// Pure: of the problem, the number of multiprocessors, and the table. `who` is the op whose entries count.
+ReduceChoice choose_reduce(std::string_view who, const ReduceProblem& problem, std::string_view variant,
+                           const device::DeviceFacts& facts, const TuningTable& table);
+
+// `vector`: elements, 0 for rows that are not of neighbours.
+std::string reduce_expression(RowsKind kind, DType dtype, ReduceOp op, const ReduceConfig& config,
+                              int vector);
+std::string reduce_parts_expression(DType dtype, ReduceOp op);
+// What a launch takes, the second stage last.
+std::vector<std::shared_ptr<const jit::Kernel>> reduce_kernels(Context& context, const Rows& rows,
+                                                               device::Address x, DType dtype, ReduceOp op,
+                                                               const ReduceConfig& config);
+
+// Arguments were checked and there is something to write.
+void launch_reduce(const Array& out, const Array& x, const Rows& rows, ReduceOp op,
+                   const ReduceConfig& config, device::Stream& stream);
+void reduce_cpu(const Array& out, const Array& x, const Rows& rows, ReduceOp op, device::Stream& stream);
+
+}  // namespace gpuforge::ops
