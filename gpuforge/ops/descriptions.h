@@ -7,5 +7,6 @@ namespace gpuforge::ops {
 
 lab::Op describe_copy_transpose();
 lab::Op describe_reduce();
+lab::Op describe_reduce_sum();
 
 }  // namespace gpuforge::ops

@@ -8,6 +8,7 @@ std::vector<lab::Op> all_ops() {
   return {
       describe_copy_transpose(),
       describe_reduce(),
+      describe_reduce_sum(),
   };
 }
 

@@ -21,6 +21,7 @@ constexpr Row kTable[] = {
     {"reduce prod", 0x1p-24, 0, 0x1p-24, "every factor rounds the product once"},
     {"reduce sum", 0x1p-24, 0, 0x1p-25,
      "every addition a term goes through rounds by half a unit at most, and by half of that on average"},
+    {"reduce_sum", 0x1p-24, 0, 0x1p-25, "as the sum of reduce"},
 };
 
 // Half a unit in the last place of a number of size 1.

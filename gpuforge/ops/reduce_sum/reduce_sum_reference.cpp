@@ -1,0 +1,28 @@
+#include "gpuforge/ops/reduce_sum/reduce_sum_reference.h"
+
+#include <cmath>
+
+namespace gpuforge::ops {
+
+lab::Expected reduce_sum_reference(const lab::HostTensor& x, std::size_t axis) {
+  std::size_t outer = 1, inner = 1;
+  for (std::size_t d = 0; d < axis; ++d) outer *= static_cast<std::size_t>(x.shape[d]);
+  for (std::size_t d = axis + 1; d < x.shape.size(); ++d) inner *= static_cast<std::size_t>(x.shape[d]);
+  const std::size_t length = static_cast<std::size_t>(x.shape[axis]);
+  lab::Expected out;
+  for (std::size_t i = 0; i < outer; ++i) {
+    for (std::size_t j = 0; j < inner; ++j) {
+      double sum = 0, magnitude = 0;
+      for (std::size_t k = 0; k < length; ++k) {
+        const double term = x.values[(i * length + k) * inner + j];
+        sum += term;
+        magnitude += std::abs(term);
+      }
+      out.values.push_back(sum);
+      out.magnitudes.push_back(magnitude);
+    }
+  }
+  return out;
+}
+
+}  // namespace gpuforge::ops
