@@ -1,3 +1,6 @@
+#include <utility>
+
+#include "gpuforge/array/array_kernels.h"
 #include "gpuforge/ops/copy_transpose/copy_transpose.h"
 #include "gpuforge/ops/copy_transpose/copy_transpose_kernels.h"
 #include "gpuforge/ops/copy_transpose/copy_transpose_reference.h"
@@ -12,25 +15,23 @@ int tile_size(const lab::Problem& problem) {
   return text == "auto" ? 0 : std::stoi(text);
 }
 
-TransposeProblem transpose_problem(const lab::Problem& problem) {
-  GPUFORGE_CHECK(problem.shape.size() == 2, "copy_transpose: a shape of two extents was expected; found {}",
-                 lab::shape_text(problem.shape));
-  return {problem.shape[0], problem.shape[1], problem.dtype};
+TransposeProblem problem_of(const lab::Problem& problem) {
+  return transpose_problem(problem.shape, problem.dtype);
 }
 
-TransposeConfig config_of(const lab::Problem& problem, std::string_view variant, const Config* config,
-                          const TuningTable& table) {
-  if (config != nullptr) return transpose_config(*config);
-  return choose_transpose(transpose_problem(problem), variant, tile_size(problem), table).config;
-}
-
-std::vector<Config> configs(std::string_view variant) {
-  std::vector<Config> list;
-  if (variant == "naive") return list;
-  for (const int tile : {16, 32}) {
-    for (const int rows : {1, 2, 4, 8, 16}) list.push_back(to_config({.tile = tile, .rows = rows}));
-  }
-  return list;
+// Of arrays without gaps, which begin where allocations do.
+std::shared_ptr<const jit::Kernel> kernel_of(Context& context, const lab::Problem& problem,
+                                             const TransposeConfig& config) {
+  const Shape out_shape = transposed_shape(problem.shape);
+  const Strides x = row_major_strides(problem.shape), out = row_major_strides(out_shape);
+  const TransposePlan plan = plan_transpose(problem.shape, x, out, config.tile == 0);
+  if (!plan.straight)
+    return transpose_kernel(context, problem.dtype, fitted(plan, 0, 0, problem.dtype, config));
+  Strides from = x;
+  std::swap(from[from.size() - 1], from[from.size() - 2]);
+  const bool dense = make_walk(out_shape, out, from).dense();
+  return context.jit().embedded_kernel(
+      "gpuforge/array/array.cu", copy_expression(problem.dtype, problem.dtype, !dense), context.device());
 }
 
 }  // namespace
@@ -38,7 +39,7 @@ std::vector<Config> configs(std::string_view variant) {
 lab::Op describe_copy_transpose() {
   lab::Op op;
   op.name = "copy_transpose";
-  op.summary = "out[j, i] = x[i, j], exactly";
+  op.summary = "the last two axes exchanged: out[j, i] = x[i, j], exactly";
   op.variants = {{"best", "the fastest known for the shape"},
                  {"tiled", "through shared memory, rows on both sides"},
                  {"naive", "one thread an element, writes a row apart"}};
@@ -46,9 +47,9 @@ lab::Op describe_copy_transpose() {
   op.options = {{"tile_size", "auto", {"16", "32", "auto"}, "edge of the square a block moves at once"}};
   op.hard_contents = {lab::Contents::zeros, lab::Contents::constant,   lab::Contents::huge,
                       lab::Contents::tiny,  lab::Contents::infinities, lab::Contents::nans};
-  for (const Shape& shape :
-       {Shape{0, 5}, Shape{5, 0}, Shape{1, 1}, Shape{1, 257}, Shape{255, 1}, Shape{32, 32}, Shape{33, 31},
-        Shape{16, 17}, Shape{64, 96}, Shape{3, 1025}, Shape{1023, 5}}) {
+  for (const Shape& shape : {Shape{0, 5}, Shape{5, 0}, Shape{1, 1}, Shape{1, 257}, Shape{255, 1},
+                             Shape{32, 32}, Shape{33, 31}, Shape{16, 17}, Shape{68, 132}, Shape{3, 1025},
+                             Shape{1023, 5}, Shape{3, 12, 20}, Shape{2, 3, 7, 65}, Shape{2, 262144}}) {
     op.check_problems.push_back({.shape = shape});
   }
   op.check_problems.push_back({.shape = {33, 65}, .options = {{"tile_size", "16"}}});
@@ -56,9 +57,9 @@ lab::Op describe_copy_transpose() {
   op.accepts_strides = true;
 
   op.operands = [](const lab::Problem& problem) -> std::vector<lab::Operand> {
-    const TransposeProblem p = transpose_problem(problem);
-    return {{.name = "out", .role = lab::Role::output, .dtype = p.dtype, .shape = {p.columns, p.rows}},
-            {.name = "x", .role = lab::Role::input, .dtype = p.dtype, .shape = {p.rows, p.columns}}};
+    const Shape out = transposed_shape(problem.shape);
+    return {{.name = "out", .role = lab::Role::output, .dtype = problem.dtype, .shape = out},
+            {.name = "x", .role = lab::Role::input, .dtype = problem.dtype, .shape = problem.shape}};
   };
   op.reference = [](const lab::Problem&, std::span<const lab::HostTensor> inputs) {
     return std::vector{copy_transpose_reference(inputs[0])};
@@ -79,19 +80,22 @@ lab::Op describe_copy_transpose() {
   op.kernels = [](Context& context, const lab::Problem& problem, std::string_view variant,
                   const Config* config) -> std::vector<std::shared_ptr<const jit::Kernel>> {
     if (context.device().facts().kind == device::DeviceKind::cpu) return {};
-    return {transpose_kernel(context, problem.dtype, config_of(problem, variant, config, context.tuning()))};
+    const TransposeConfig chosen =
+        config != nullptr
+            ? transpose_config(*config, problem.dtype)
+            : choose_transpose(problem_of(problem), variant, tile_size(problem), context.tuning()).config;
+    return {kernel_of(context, problem, chosen)};
   };
   op.choose = [](const lab::Problem& problem, std::string_view variant, const device::DeviceFacts&,
                  const TuningTable& table) -> lab::Choice {
-    const TransposeChoice choice =
-        choose_transpose(transpose_problem(problem), variant, tile_size(problem), table);
+    const TransposeChoice choice = choose_transpose(problem_of(problem), variant, tile_size(problem), table);
     return {to_config(choice.config), choice.reason};
   };
-  op.configs = [](const lab::Problem&, std::string_view variant, const device::DeviceFacts&) {
-    return configs(variant);
+  op.configs = [](const lab::Problem& problem, std::string_view variant, const device::DeviceFacts&) {
+    return transpose_configs(variant, problem.dtype);
   };
   op.tuning_key = [](const lab::Problem& problem, std::string_view variant) {
-    return transpose_tuning_key(transpose_problem(problem), variant);
+    return transpose_tuning_key(problem_of(problem), variant);
   };
   return op;
 }
