@@ -1,59 +1,24 @@
 #include "gpuforge/lab/check.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
 #include "gpuforge/base/convert.h"
 #include "gpuforge/lab/contents.h"
+#include "gpuforge/lab/placement.h"
+#include "gpuforge/lab/sim_watch.h"
 
 namespace gpuforge::lab {
 namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// Two patterns, so that a result that happens to be one of them is not taken for an element never written:
-// NaNs in every floating dtype, and a finite number.
-constexpr std::uint8_t kPoisons[] = {0xff, 0x53};
-
-Shape reversed(Shape shape) {
-  std::reverse(shape.begin(), shape.end());
-  return shape;
-}
-
-// Memory with more than the operand in it where the placement asks for that, and the view that is the
-// operand.
-struct Placed {
-  Array storage;
-  Array view;
-};
-
-Placed place(const std::shared_ptr<Context>& context, const Operand& operand, Placement placement,
-             device::Stream& stream) {
-  const std::int64_t last = static_cast<std::int64_t>(operand.shape.size()) - 1;
-  Shape shape = operand.shape;
-  if (placement == Placement::transposed) shape = reversed(shape);
-  if (last >= 0 && placement == Placement::spread) shape[shape.size() - 1] *= 2;
-  if (last >= 0 && placement == Placement::shifted) shape[shape.size() - 1] += 1;
-  Array storage = empty(context, shape, operand.dtype, stream);
-  Array view = storage;
-  if (placement == Placement::transposed) view = storage.transpose();
-  if (last >= 0 && placement == Placement::spread)
-    view = storage.slice(last, {.start = 0, .stop = {}, .step = 2});
-  if (last >= 0 && placement == Placement::shifted)
-    view = storage.slice(last, {.start = 1, .stop = {}, .step = 1});
-  return {std::move(storage), std::move(view)};
-}
-
-Bytes host_bytes(const Array& array, device::Stream& stream) {
-  Bytes bytes(array.bytes());
-  array.to_host(bytes, stream);
-  return bytes;
-}
-
-void poison(const Array& storage, std::uint8_t pattern, device::Stream& stream) {
-  if (storage.size() > 0) stream.fill(storage.address(), pattern, 1, storage.bytes());
-}
+// One for each run, so that a result that happens to be one of them is not taken for an element never
+// written: NaNs in every floating dtype, and numbers around 1 that do not swallow what is added to them.
+constexpr std::uint8_t kPatterns[] = {0xff, 0x3f};
+constexpr std::size_t kMostFindings = 6;  // shown of one case
 
 Bytes stored(const HostTensor& tensor, DType dtype) {
   Bytes bytes(tensor.values.size() * element_bytes(dtype));
@@ -66,97 +31,190 @@ bool holds_only(std::span<const std::byte> element, std::uint8_t pattern) {
                      [&](std::byte byte) { return byte == std::byte{pattern}; });
 }
 
-// Elements that still hold the poison of each run.
-std::size_t count_unwritten(std::span<const Bytes> runs, std::size_t element) {
-  std::size_t count = 0;
-  for (std::size_t at = 0; at < runs[0].size(); at += element) {
-    bool untouched = true;
-    for (std::size_t run = 0; run < runs.size(); ++run) {
-      untouched = untouched && holds_only(std::span(runs[run]).subspan(at, element), kPoisons[run]);
+// What a case works on, and what it found.
+class Case {
+ public:
+  Case(const Op& op, const CheckCase& which, const std::shared_ptr<Context>& context)
+      : op_(op),
+        which_(which),
+        context_(context),
+        stream_(context->make_stream()),
+        operands_(op.operands(which.problem)),
+        originals_(operands_.size()),
+        results_(operands_.size()) {}
+
+  CheckReport run() {
+    std::vector<HostTensor> inputs;
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      if (operands_[i].role == Role::output) continue;
+      inputs.push_back(make_input(operands_[i], which_.contents, which_.seed));
+      originals_[i] = stored(inputs.back(), operands_[i].dtype);
     }
-    count += untouched;
+    const std::vector<Expected> expected = op_.reference(which_.problem, inputs);
+    if (run_twice()) judge(expected);
+    return std::move(report_);
   }
-  return count;
-}
+
+ private:
+  bool run_twice() {
+    SimWatch watch(context_->device());
+    bool ran = true;
+    for (std::size_t turn = 0; ran && turn < std::size(kPatterns); ++turn) {
+      watch.set_order(turn == 0 ? 0 : which_.seed | 1);
+      ran = run_once(kPatterns[turn], watch);
+    }
+    std::vector<std::string> found = watch.sentences();
+    if (found.size() > kMostFindings) {
+      const std::size_t more = found.size() - kMostFindings + 1;
+      found.resize(kMostFindings - 1);
+      found.push_back(format_text("and {} more findings of the simulator", more));
+    }
+    report_.faults.insert(report_.faults.begin(), found.begin(), found.end());
+    return ran;
+  }
+
+  // False when there is nothing to look at.
+  bool run_once(std::uint8_t pattern, const SimWatch& watch) {
+    std::vector<PlacedOperand> placed;
+    std::vector<Array> arrays;
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      placed.push_back(place(context_, operands_[i], which_.placement, *stream_));
+      write_operand(placed.back(), pattern, originals_[i], *stream_);
+      arrays.push_back(placed.back().view);
+    }
+    if (!launch(arrays, watch)) return false;
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      ReadBack read = read_operand(placed[i], pattern, *stream_);
+      if (!read.damage.empty()) {
+        add_once(format_text("bytes that are not of {} were changed: {}", operands_[i].name, read.damage));
+      }
+      results_[i].push_back(std::move(read.elements));
+    }
+    return true;
+  }
+
+  bool launch(std::vector<Array>& arrays, const SimWatch& watch) {
+    try {
+      op_.run({.problem = which_.problem,
+               .variant = which_.variant,
+               .config = which_.config ? &*which_.config : nullptr,
+               .operands = arrays,
+               .stream = *stream_});
+      stream_->synchronize();
+      return true;
+    } catch (const Error& error) {
+      switch (error.code()) {
+        case ErrorCode::invalid_argument:  // of which findings are one kind
+          if (!watch.sentences().empty()) return true;
+          [[fallthrough]];
+        case ErrorCode::unsupported:
+        case ErrorCode::compile:
+          add_once(format_text("it did not run: {}", error.message()));
+          return false;
+        case ErrorCode::cuda:
+          add_once(format_text("the launch failed: {}", error.message()));
+          report_.device_lost = true;
+          return false;
+        default:
+          throw;
+      }
+    }
+  }
+
+  void judge(std::span<const Expected> expected) {
+    std::size_t output = 0;
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      const Operand& operand = operands_[i];
+      if (operand.role == Role::input) {
+        judge_input(i);
+        continue;
+      }
+      GPUFORGE_ASSERT(output < expected.size(), "{}: its reference gives {} outputs", op_.name,
+                      expected.size());
+      judge_repeat(i);
+      const Tolerance tolerance = op_.tolerance(which_.problem, output);
+      const Expected& right = expected[output++];
+      const Bytes& got = results_[i][0];
+      OutputReport report{operand.name, operand.shape, compare(right, got, operand.dtype, tolerance), {}};
+      if (!report.comparison.good()) {
+        report.map = draw_errors(operand.shape, wrong_elements(right, got, operand.dtype, tolerance));
+      }
+      report_.outputs.push_back(std::move(report));
+    }
+  }
+
+  void judge_input(std::size_t i) {
+    const std::size_t width = element_bytes(operands_[i].dtype);
+    for (const Bytes& after : results_[i]) {
+      std::size_t changed = 0;
+      std::size_t first = 0;
+      for (std::size_t at = 0; at < after.size(); at += width) {
+        if (std::memcmp(after.data() + at, originals_[i].data() + at, width) == 0) continue;
+        if (changed++ == 0) first = at / width;
+      }
+      if (changed == 0) continue;
+      report_.faults.push_back(format_text("{} of {} elements of the input {} were changed, the first at {}",
+                                           changed, after.size() / width, operands_[i].name,
+                                           coordinate_text(operands_[i].shape, first)));
+      return;
+    }
+  }
+
+  // Elements never written, else those that differ between the runs.
+  void judge_repeat(std::size_t i) {
+    const Operand& operand = operands_[i];
+    const std::vector<Bytes>& runs = results_[i];
+    const std::size_t width = element_bytes(operand.dtype);
+    std::size_t unwritten = 0;
+    std::size_t first_unwritten = 0;
+    std::size_t different = 0;
+    std::size_t first_different = 0;
+    for (std::size_t at = 0; at < runs[0].size(); at += width) {
+      const auto one = std::span(runs[0]).subspan(at, width);
+      const auto two = std::span(runs[1]).subspan(at, width);
+      if (operand.role == Role::output && holds_only(one, kPatterns[0]) && holds_only(two, kPatterns[1])) {
+        if (unwritten++ == 0) first_unwritten = at / width;
+      } else if (!std::ranges::equal(one, two)) {
+        if (different++ == 0) first_different = at / width;
+      }
+    }
+    if (unwritten > 0) {
+      report_.faults.push_back(format_text("{} of {} elements of {} were never written, the first at {}",
+                                           unwritten, element_count(operand.shape), operand.name,
+                                           coordinate_text(operand.shape, first_unwritten)));
+    }
+    if (different > 0 && op_.deterministic) {
+      const auto value = [&](const Bytes& run) {
+        return number_text(load_double(run.data() + first_different * width, operand.dtype));
+      };
+      report_.faults.push_back(
+          format_text("{} of {} elements of {} differ between two runs on the same input, the first at {}: "
+                      "{}, then {}",
+                      different, element_count(operand.shape), operand.name,
+                      coordinate_text(operand.shape, first_different), value(runs[0]), value(runs[1])));
+    }
+  }
+
+  void add_once(std::string fault) {
+    const auto& faults = report_.faults;
+    if (std::find(faults.begin(), faults.end(), fault) == faults.end())
+      report_.faults.push_back(std::move(fault));
+  }
+
+  const Op& op_;
+  const CheckCase& which_;
+  const std::shared_ptr<Context>& context_;
+  const std::shared_ptr<device::Stream> stream_;
+  const std::vector<Operand> operands_;
+  std::vector<Bytes> originals_;             // of what is not an output alone
+  std::vector<std::vector<Bytes>> results_;  // of each operand, after each run
+  CheckReport report_;
+};
 
 }  // namespace
 
-std::string_view name(Placement placement) {
-  switch (placement) {
-    case Placement::contiguous:
-      return "contiguous";
-    case Placement::transposed:
-      return "transposed";
-    case Placement::spread:
-      return "spread";
-    case Placement::shifted:
-      return "shifted";
-  }
-  throw Error(ErrorCode::internal, "lab: not a value of the placement enumeration");
-}
-
-bool CheckReport::good() const {
-  return faults.empty() && std::all_of(outputs.begin(), outputs.end(),
-                                       [](const OutputReport& output) { return output.comparison.good(); });
-}
-
 CheckReport check(const Op& op, const CheckCase& which, const std::shared_ptr<Context>& context) {
-  const auto stream = context->make_stream();
-  const std::vector<Operand> operands = op.operands(which.problem);
-  std::vector<Placed> placed;
-  std::vector<Array> arrays;
-  std::vector<HostTensor> inputs;
-  std::vector<Bytes> originals(operands.size());
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    placed.push_back(place(context, operands[i], which.placement, *stream));
-    arrays.push_back(placed.back().view);
-    if (operands[i].role == Role::output) continue;
-    inputs.push_back(make_input(operands[i], which.contents, which.seed));
-    originals[i] = stored(inputs.back(), operands[i].dtype);
-  }
-  const std::vector<Expected> expected = op.reference(which.problem, inputs);
-
-  CheckReport report;
-  std::vector<std::vector<Bytes>> results(operands.size());
-  for (const std::uint8_t pattern : kPoisons) {
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      poison(placed[i].storage, pattern, *stream);
-      if (operands[i].role == Role::output) continue;
-      arrays[i].assign(from_host(context, originals[i], operands[i].shape, operands[i].dtype, *stream),
-                       *stream);
-    }
-    op.run({.problem = which.problem,
-            .variant = which.variant,
-            .config = which.config ? &*which.config : nullptr,
-            .operands = arrays,
-            .stream = *stream});
-    stream->synchronize();
-    for (std::size_t i = 0; i < operands.size(); ++i) results[i].push_back(host_bytes(arrays[i], *stream));
-  }
-
-  std::size_t output = 0;
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    const Operand& operand = operands[i];
-    if (operand.role == Role::input) {
-      if (results[i][0] != originals[i] || results[i][1] != originals[i]) {
-        report.faults.push_back(format_text("input {} was changed", operand.name));
-      }
-      continue;
-    }
-    const std::size_t unwritten =
-        operand.role == Role::output ? count_unwritten(results[i], element_bytes(operand.dtype)) : 0;
-    if (unwritten > 0) {
-      report.faults.push_back(format_text("{} of {} elements of {} were never written", unwritten,
-                                          element_count(operand.shape), operand.name));
-    } else if (op.deterministic && results[i][0] != results[i][1]) {
-      report.faults.push_back(format_text("{} differs between two runs on the same input", operand.name));
-    }
-    report.outputs.push_back(
-        {operand.name, operand.shape,
-         compare(expected[output], results[i][0], operand.dtype, op.tolerance(which.problem, output))});
-    ++output;
-  }
-  return report;
+  return Case(op, which, context).run();
 }
 
 }  // namespace gpuforge::lab

@@ -17,53 +17,66 @@ double rounded(double value, DType dtype) {
   return load_double(&stored, dtype);
 }
 
+// What went into the element, where that says something: a row with an infinity in it has no size, and must
+// not make everything beside it allowed.
+double magnitude_of(const Expected& expected, std::size_t i) {
+  const double own = std::abs(expected.values[i]);
+  if (expected.magnitudes.empty()) return own;
+  return std::isfinite(expected.magnitudes[i]) ? expected.magnitudes[i] : own;
+}
+
+double allowed_error(const Expected& expected, std::size_t i, const Tolerance& tolerance) {
+  const double allowed = tolerance.absolute + tolerance.relative * magnitude_of(expected, i);
+  return std::isfinite(allowed) ? allowed : 0;
+}
+
 // The error over what is allowed; over 1 is wrong.
-double error_ratio(double got, double want, double magnitude, DType dtype, const Tolerance& tolerance) {
-  const double stored = rounded(want, dtype);
+double error_ratio(double got, double want, double allowed, DType dtype) {
   if (std::isnan(want)) return std::isnan(got) ? 0 : kInfinity;
   if (std::isnan(got)) return kInfinity;
-  if (got == stored) return 0;
-  const double allowed = tolerance.absolute + tolerance.relative * magnitude;
-  if (std::isinf(got) || std::isinf(stored)) {
-    // Near the largest finite value either side of it is a rounding away, and nothing else is.
-    if (std::isinf(want) || !std::isfinite(allowed)) return kInfinity;
-    const double nearest = std::isinf(got) ? rounded(want + std::copysign(allowed, got), dtype)
-                                           : rounded(want - std::copysign(allowed, want), dtype);
-    return std::isinf(got) == std::isinf(nearest) && std::signbit(got) == std::signbit(want) ? 1 : kInfinity;
+  if (got == rounded(want, dtype)) return 0;
+  if (std::isinf(want)) return kInfinity;
+  if (std::isinf(got)) {
+    // Near the largest finite value infinity is a rounding away, and nowhere else.
+    return got == rounded(want + std::copysign(allowed, want), dtype) ? 1 : kInfinity;
   }
   const double error = std::abs(got - want);
   return allowed > 0 ? error / allowed : kInfinity;
+}
+
+void check_sizes(const Expected& expected, std::span<const std::byte> got, DType dtype) {
+  GPUFORGE_ASSERT(got.size() == expected.values.size() * element_bytes(dtype),
+                  "compare: {} bytes for {} elements of {}", got.size(), expected.values.size(), name(dtype));
+  GPUFORGE_ASSERT(expected.magnitudes.empty() || expected.magnitudes.size() == expected.values.size(),
+                  "compare: {} magnitudes for {} values", expected.magnitudes.size(), expected.values.size());
 }
 
 }  // namespace
 
 Comparison compare(const Expected& expected, std::span<const std::byte> got, DType dtype,
                    const Tolerance& tolerance) {
+  check_sizes(expected, got, dtype);
   const std::size_t bytes = element_bytes(dtype);
-  GPUFORGE_ASSERT(got.size() == expected.values.size() * bytes, "compare: {} bytes for {} elements of {}",
-                  got.size(), expected.values.size(), name(dtype));
-  GPUFORGE_ASSERT(expected.magnitudes.empty() || expected.magnitudes.size() == expected.values.size(),
-                  "compare: {} magnitudes for {} values", expected.magnitudes.size(), expected.values.size());
   Comparison result;
   result.elements = expected.values.size();
+  result.norm_allowed = tolerance.norm;
   double error_squares = 0;
   double magnitude_squares = 0;
-  double counted = 0;
-  bool first = true;
   for (std::size_t i = 0; i < expected.values.size(); ++i) {
     const double value = load_double(got.data() + i * bytes, dtype);
     const double want = expected.values[i];
-    const double magnitude = expected.magnitudes.empty() ? std::abs(want) : expected.magnitudes[i];
-    const double ratio = error_ratio(value, want, magnitude, dtype, tolerance);
+    const double allowed = allowed_error(expected, i, tolerance);
+    const double ratio = error_ratio(value, want, allowed, dtype);
     result.wrong += ratio > 1;
-    if (first || ratio > result.worst_ratio) {
-      first = false;
+    if (i == 0 || ratio > result.worst_ratio) {
       result.worst = i;
       result.worst_ratio = ratio;
+      result.allowed = allowed;
       result.got = value;
       result.want = want;
     }
-    if (std::isfinite(value) && std::isfinite(want) && std::isfinite(magnitude)) {
+    if (std::isfinite(value) && std::isfinite(want)) {
+      const double magnitude = magnitude_of(expected, i);
       error_squares += (value - want) * (value - want);
       magnitude_squares += magnitude * magnitude;
       ++counted;
@@ -76,6 +89,17 @@ Comparison compare(const Expected& expected, std::span<const std::byte> got, DTy
     result.norm_exceeded = tolerance.norm > 0 && result.norm_error > allowed;
   }
   return result;
+}
+
+std::vector<bool> wrong_elements(const Expected& expected, std::span<const std::byte> got, DType dtype,
+                                 const Tolerance& tolerance) {
+  check_sizes(expected, got, dtype);
+  std::vector<bool> wrong(expected.values.size());
+  for (std::size_t i = 0; i < wrong.size(); ++i) {
+    const double value = load_double(got.data() + i * element_bytes(dtype), dtype);
+    wrong[i] = error_ratio(value, expected.values[i], allowed_error(expected, i, tolerance), dtype) > 1;
+  }
+  return wrong;
 }
 
 }  // namespace gpuforge::lab

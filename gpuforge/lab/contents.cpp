@@ -35,6 +35,16 @@ double largest(DType dtype) {
       return 448;
     case DType::f8e5m2:
       return 57344;
+    case DType::i64:
+      return 0x1p53;  // what a double still counts
+    case DType::i32:
+      return 2147483647;
+    case DType::i16:
+      return 32767;
+    case DType::i8:
+      return 127;
+    case DType::u8:
+      return 255;
     default:
       return 3e38;
   }
@@ -53,8 +63,13 @@ double smallest_normal(DType dtype) {
   }
 }
 
+// Of integers: wide enough that they are not nearly all zero.
+double spread_of(DType dtype) {
+  return is_integer(dtype) ? 20 : 1;
+}
+
 double element(const Operand& operand, Contents contents, std::uint64_t key, double constant) {
-  const double random = operand.centre + normal(key);
+  const double random = operand.centre + spread_of(operand.dtype) * normal(key);
   const bool chosen = mixed(key ^ 0x8cb92ba72f3d8dd7u) % 61 == 0;
   switch (contents) {
     case Contents::normal:
@@ -82,7 +97,7 @@ HostTensor make_input(const Operand& operand, Contents contents, std::uint64_t s
   const std::size_t count = static_cast<std::size_t>(element_count(operand.shape));
   tensor.values.resize(count);
   const std::uint64_t start = mixed(seed) ^ hash_text(operand.name).low;
-  const double constant = normal(start);
+  const double constant = operand.centre + spread_of(operand.dtype) * normal(start);
   for (std::size_t i = 0; i < count; ++i) {
     std::uint64_t stored = 0;
     store_double(&stored, operand.dtype, element(operand, contents, mixed(start + i), constant));

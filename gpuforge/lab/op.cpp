@@ -47,6 +47,17 @@ std::string shape_text(const Shape& shape) {
   return text.empty() ? "scalar" : text;
 }
 
+std::string coordinate_text(const Shape& shape, std::size_t place) {
+  Dims at = Dims::filled(shape.size(), 0);
+  auto rest = static_cast<std::int64_t>(place);
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    if (shape[axis] == 0) continue;
+    at[axis] = rest % shape[axis];
+    rest /= shape[axis];
+  }
+  return to_string(at);
+}
+
 std::string to_string(const Problem& problem) {
   std::string text = format_text("{} {}", name(problem.dtype), shape_text(problem.shape));
   for (const auto& [option, value] : problem.options) text += format_text(" {}={}", option, value);

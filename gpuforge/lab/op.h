@@ -58,7 +58,7 @@ struct Expected {
 };
 
 // |got - want| <= absolute + relative * magnitude for every element, and norm(got - want) <= norm *
-// norm(magnitudes) + norm(absolute). All zero: bit for bit.
+// norm(magnitudes). All zero: the same value. A norm of zero is not looked at.
 struct Tolerance {
   double relative = 0;
   double absolute = 0;
@@ -149,5 +149,7 @@ const Variant& find_variant(const Op& op, std::string_view name);
 // "4096x1024", "7", "" (rank 0). invalid_argument.
 Shape parse_shape(std::string_view text);
 std::string shape_text(const Shape& shape);
+// "[3, 4]": where the element at this row-major place is.
+std::string coordinate_text(const Shape& shape, std::size_t place);
 
 }  // namespace gpuforge::lab
