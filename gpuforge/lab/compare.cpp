@@ -26,7 +26,8 @@ double magnitude_of(const Expected& expected, std::size_t i) {
 }
 
 double allowed_error(const Expected& expected, std::size_t i, const Tolerance& tolerance) {
-  const double allowed = tolerance.absolute + tolerance.relative * magnitude_of(expected, i);
+  const double computed = tolerance.absolute + tolerance.relative * magnitude_of(expected, i);
+  const double allowed = computed + tolerance.rounding * (std::abs(expected.values[i]) + computed);
   return std::isfinite(allowed) ? allowed : 0;
 }
 
@@ -59,9 +60,9 @@ Comparison compare(const Expected& expected, std::span<const std::byte> got, DTy
   const std::size_t bytes = element_bytes(dtype);
   Comparison result;
   result.elements = expected.values.size();
-  result.norm_allowed = tolerance.norm;
   double error_squares = 0;
   double magnitude_squares = 0;
+  double value_squares = 0;
   for (std::size_t i = 0; i < expected.values.size(); ++i) {
     const double value = load_double(got.data() + i * bytes, dtype);
     const double want = expected.values[i];
@@ -79,14 +80,16 @@ Comparison compare(const Expected& expected, std::span<const std::byte> got, DTy
       const double magnitude = magnitude_of(expected, i);
       error_squares += (value - want) * (value - want);
       magnitude_squares += magnitude * magnitude;
-      ++counted;
+      value_squares += want * want;
     }
   }
   if (magnitude_squares > 0 && std::isfinite(magnitude_squares)) {
     result.norm_error = std::sqrt(error_squares / magnitude_squares);
-    // Numbers at the end of the dtype's range are allowed their absolute errors together as well.
-    const double allowed = tolerance.norm + tolerance.absolute * std::sqrt(counted / magnitude_squares);
-    result.norm_exceeded = tolerance.norm > 0 && result.norm_error > allowed;
+    if (tolerance.norm > 0) {
+      result.norm_allowed =
+          tolerance.norm + tolerance.rounding * std::sqrt(value_squares / magnitude_squares);
+      result.norm_exceeded = result.norm_error > result.norm_allowed;
+    }
   }
   return result;
 }

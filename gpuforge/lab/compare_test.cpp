@@ -55,6 +55,16 @@ TEST(LabCompare, TheErrorIsJudgedByTheMagnitude) {
   EXPECT_FALSE(compared({2}, {{0}, {100}}, DType::f16, tolerance).good());
 }
 
+// A sum of 4096 f16 numbers that cancel: its output is rounded at its own size, not at that of the terms, so
+// that sums kept in f16 are found.
+TEST(LabCompare, RoundingIsOfTheValueItself) {
+  const Tolerance tolerance{.relative = 1e-6, .norm = 1e-6, .rounding = 0x1p-11};
+  EXPECT_TRUE(compared({64.03}, {{64}, {3000}}, DType::f16, tolerance).good());
+  EXPECT_FALSE(compared({65}, {{64}, {3000}}, DType::f16, tolerance).good());
+  const Comparison whole = compared({64, 64}, {{64, 64}, {3000, 3000}}, DType::f16, tolerance);
+  EXPECT_NEAR(whole.norm_allowed, 1e-6 + 0x1p-11 * 64 / 3000, 1e-12);
+}
+
 TEST(LabCompare, NanMustBeNanAndInfinityTheSame) {
   const Tolerance wide{.relative = 0.5, .absolute = 1e3};
   EXPECT_TRUE(passes(kNan, kNan, wide));

@@ -61,9 +61,10 @@ lab::Tolerance tolerance(std::string_view op, DType dtype, double roundings) {
       std::find_if(std::begin(kTable), std::end(kTable), [&](const Row& r) { return r.op == op; });
   GPUFORGE_ASSERT(row != std::end(kTable), "the table of tolerances has no row for {}", op);
   if (row->relative == 0) return {.reason = std::string(row->reason)};
-  return {.relative = row->relative * roundings + rounding(dtype),
+  return {.relative = row->relative,
           .absolute = row->absolute + smallest(dtype),
-          .norm = row->norm * roundings + rounding(dtype),
+          .norm = row->norm,
+          .rounding = rounding(dtype),
           .reason = std::string(row->reason)};
 }
 
