@@ -3,9 +3,9 @@
 namespace gpuforge::cli {
 namespace {
 
-constexpr const Command* kAll[] = {&kDoctorCommand,  &kDevicesCommand, &kCompileCommand,    &kRunCommand,
-                                   &kLayoutCommand,  &kCacheCommand,   &kCompletionCommand, &kHelpCommand,
-                                   &kVersionCommand, &kProbeCommand};
+constexpr const Command* kAll[] = {&kDoctorCommand,     &kDevicesCommand, &kCompileCommand, &kRunCommand,
+                                   &kOpsCommand,        &kCheckCommand,   &kLayoutCommand,  &kCacheCommand,
+                                   &kCompletionCommand, &kHelpCommand,    &kVersionCommand, &kProbeCommand};
 
 }  // namespace
 

@@ -11,6 +11,8 @@ extern const Command kDoctorCommand;
 extern const Command kDevicesCommand;
 extern const Command kCompileCommand;
 extern const Command kRunCommand;
+extern const Command kOpsCommand;
+extern const Command kCheckCommand;
 extern const Command kLayoutCommand;
 extern const Command kCacheCommand;
 extern const Command kCompletionCommand;

@@ -47,7 +47,7 @@ std::string shape_text(const Shape& shape) {
   return text.empty() ? "scalar" : text;
 }
 
-std::string coordinate_text(const Shape& shape, std::size_t place) {
+Dims coordinate(const Shape& shape, std::size_t place) {
   Dims at = Dims::filled(shape.size(), 0);
   auto rest = static_cast<std::int64_t>(place);
   for (std::size_t axis = shape.size(); axis-- > 0;) {
@@ -55,7 +55,11 @@ std::string coordinate_text(const Shape& shape, std::size_t place) {
     at[axis] = rest % shape[axis];
     rest /= shape[axis];
   }
-  return to_string(at);
+  return at;
+}
+
+std::string coordinate_text(const Shape& shape, std::size_t place) {
+  return to_string(coordinate(shape, place));
 }
 
 std::string to_string(const Problem& problem) {

@@ -151,7 +151,8 @@ const Variant& find_variant(const Op& op, std::string_view name);
 // "4096x1024", "7", "" (rank 0). invalid_argument.
 Shape parse_shape(std::string_view text);
 std::string shape_text(const Shape& shape);
-// "[3, 4]": where the element at this row-major place is.
+// Where the element at this row-major place is: "[3, 4]".
+Dims coordinate(const Shape& shape, std::size_t place);
 std::string coordinate_text(const Shape& shape, std::size_t place);
 
 }  // namespace gpuforge::lab

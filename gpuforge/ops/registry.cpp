@@ -1,5 +1,6 @@
 #include "gpuforge/ops/registry.h"
 
+#include "gpuforge/base/suggest.h"
 #include "gpuforge/ops/descriptions.h"
 
 namespace gpuforge::ops {
@@ -13,12 +14,15 @@ std::vector<lab::Op> all_ops() {
 }
 
 lab::Op find_op(std::string_view name) {
+  std::vector<std::string> known;
   std::string names;
   for (lab::Op& op : all_ops()) {
     if (op.name == name) return std::move(op);
+    known.push_back(op.name);
     names += (names.empty() ? "" : ", ") + op.name;
   }
-  throw Error(ErrorCode::invalid_argument, format_text("there is no op '{}'; there are {}", name, names));
+  throw Error(ErrorCode::invalid_argument,
+              format_text("there is no op '{}'; there are {}{}", name, names, did_you_mean(name, known)));
 }
 
 }  // namespace gpuforge::ops

@@ -1,0 +1,22 @@
+// What the verbs of the lab share: the ops that are named and the device they run on.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/session.h"
+#include "gpuforge/lab/op.h"
+
+namespace gpuforge::cli {
+
+// The ops of these names, in that order and each once; all of them for none. invalid_argument with the
+// nearest name.
+std::vector<lab::Op> named_ops(std::span<const std::string> names);
+
+// On --device, or on the lab's default: cuda:0, else sim, else, where nothing compiles kernels, cpu. Taking
+// the next one is a warning.
+std::shared_ptr<Context> open_lab_context(Session& session);
+
+}  // namespace gpuforge::cli
