@@ -63,6 +63,7 @@ Comparison compare(const Expected& expected, std::span<const std::byte> got, DTy
   double error_squares = 0;
   double magnitude_squares = 0;
   double value_squares = 0;
+  double counted = 0;
   for (std::size_t i = 0; i < expected.values.size(); ++i) {
     const double value = load_double(got.data() + i * bytes, dtype);
     const double want = expected.values[i];
@@ -81,13 +82,16 @@ Comparison compare(const Expected& expected, std::span<const std::byte> got, DTy
       error_squares += (value - want) * (value - want);
       magnitude_squares += magnitude * magnitude;
       value_squares += want * want;
+      ++counted;
     }
   }
   if (magnitude_squares > 0 && std::isfinite(magnitude_squares)) {
     result.norm_error = std::sqrt(error_squares / magnitude_squares);
     if (tolerance.norm > 0) {
-      result.norm_allowed =
-          tolerance.norm + tolerance.rounding * std::sqrt(value_squares / magnitude_squares);
+      // Numbers at the end of the dtype's range are allowed their absolute errors together as well.
+      result.norm_allowed = tolerance.norm +
+                            tolerance.rounding * std::sqrt(value_squares / magnitude_squares) +
+                            tolerance.absolute * std::sqrt(counted / magnitude_squares);
       result.norm_exceeded = result.norm_error > result.norm_allowed;
     }
   }

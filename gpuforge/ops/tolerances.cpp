@@ -61,9 +61,9 @@ lab::Tolerance tolerance(std::string_view op, DType dtype, double roundings) {
       std::find_if(std::begin(kTable), std::end(kTable), [&](const Row& r) { return r.op == op; });
   GPUFORGE_ASSERT(row != std::end(kTable), "the table of tolerances has no row for {}", op);
   if (row->relative == 0) return {.reason = std::string(row->reason)};
-  return {.relative = row->relative,
+  return {.relative = row->relative * roundings,
           .absolute = row->absolute + smallest(dtype),
-          .norm = row->norm,
+          .norm = row->norm * roundings,
           .rounding = rounding(dtype),
           .reason = std::string(row->reason)};
 }
