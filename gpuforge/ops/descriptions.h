@@ -8,5 +8,7 @@ namespace gpuforge::ops {
 lab::Op describe_copy_transpose();
 lab::Op describe_reduce();
 lab::Op describe_reduce_sum();
+lab::Op describe_softmax_online();
+lab::Op describe_softmax_online_backward();
 
 }  // namespace gpuforge::ops

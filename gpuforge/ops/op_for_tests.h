@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
+#include <utility>
 
 #include "gpuforge/array/context_for_tests.h"
 #include "gpuforge/lab/check_plan.h"
@@ -18,6 +20,23 @@ class OpTest : public ArrayTest {
   void expect_good(const lab::Op& op, const lab::CheckCase& which) {
     for (const std::string& complaint : lab::complaints(lab::check(op, which, context_))) {
       ADD_FAILURE() << op.name << " " << lab::to_string(which) << ": " << complaint;
+    }
+  }
+
+  // With configurations in which every value of every choice occurs: all of them would compile for minutes.
+  void expect_configs_good(const lab::Op& op, const lab::Problem& problem, std::string_view variant) {
+    const lab::Problem complete = lab::complete(op, problem);
+    const std::vector<Config> configs = op.configs(complete, variant, context_->device().facts());
+    EXPECT_GE(configs.size(), 20u);
+    std::map<std::pair<std::string, std::int64_t>, int> seen;
+    for (std::size_t i = 0; i < configs.size(); ++i) {
+      const Config& config = configs[i * 37 % configs.size()];
+      bool wanted = false;
+      for (const auto& choice : config) wanted = wanted || seen[choice] == 0;
+      if (!wanted) continue;
+      for (const auto& choice : config) ++seen[choice];
+      SCOPED_TRACE(to_string(config));
+      expect_good(op, {.problem = complete, .variant = std::string(variant), .config = config});
     }
   }
 

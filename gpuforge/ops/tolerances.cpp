@@ -22,6 +22,9 @@ constexpr Row kTable[] = {
     {"reduce sum", 0x1p-24, 0, 0x1p-25,
      "every addition a term goes through rounds by half a unit at most, and by half of that on average"},
     {"reduce_sum", 0x1p-24, 0, 0x1p-25, "as the sum of reduce"},
+    {"softmax_online", 2e-5, 0, 1e-5,
+     "exp within 2 units, and float sums of up to 2^18 terms, one after the other in naive"},
+    {"softmax_online_backward", 2e-5, 0, 1e-5, "float sums of up to 2^18 terms, judged against the terms"},
 };
 
 // Half a unit in the last place of a number of size 1.

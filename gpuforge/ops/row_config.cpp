@@ -1,0 +1,197 @@
+#include "gpuforge/ops/row_config.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "gpuforge/kernels/device_type.h"
+
+namespace gpuforge::ops {
+namespace {
+
+constexpr int kMaxThreads = 1024;  // of a block
+constexpr int kMaxVectorBytes = 16;
+constexpr int kNaiveThreads = 128;  // launch bound of the naive kernels
+
+bool is_power_of_two(std::int64_t value, std::int64_t least, std::int64_t most) {
+  return value >= least && value <= most && (value & (value - 1)) == 0;
+}
+
+std::int64_t power_of_two_from(std::int64_t value) {
+  return static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(value, 1))));
+}
+
+int bytes_of(DType dtype) {
+  return static_cast<int>(element_bytes(dtype));
+}
+
+// The most elements a thread may hold: single ones take a register each, whatever their size, and another for
+// where they are.
+int most_items(const RowProblem& problem, int vector) {
+  const int each = vector == 1 ? 8 : bytes_of(problem.dtype);
+  return problem.held_bytes / each;
+}
+
+bool holds_row(const RowConfig& config, const RowProblem& problem) {
+  return config.items > 0 && problem.length <= std::int64_t{config.threads} * config.items;
+}
+
+bool fits(const RowConfig& config, const RowProblem& problem) {
+  const int block = config.threads * config.rows;
+  if (block < 32 || block > kMaxThreads) return false;
+  if (config.vector > 1 && 2 * config.vector > config.threads) return false;
+  if (config.items == 0) return true;
+  return config.items >= config.vector && config.items <= most_items(problem, config.vector) &&
+         holds_row(config, problem);
+}
+
+[[noreturn]] void refuse(const RowProblem& problem, std::string_view key, std::int64_t value) {
+  throw Error(
+      ErrorCode::invalid_argument,
+      format_text("{}: there is no configuration {}={} (threads, rows: powers of two with 32 to 1024 "
+                  "threads a block; vector: 1, 2, 4, 8 up to 16 bytes and half the threads; items: 0 or "
+                  "a power of two of vector or more; columns: 0, 1)",
+                  problem.op, key, value));
+}
+
+RowChoice choose_columns(const RowProblem& problem) {
+  RowConfig config{.threads = 1, .rows = 32, .vector = 1, .items = 0, .columns = true};
+  config.threads =
+      static_cast<int>(std::clamp<std::int64_t>(power_of_two_from((problem.length + 15) / 16), 1, 32));
+  for (int items = 1; items <= most_items(problem, 1) && config.items == 0; items *= 2) {
+    if (problem.length <= std::int64_t{config.threads} * items) config.items = items;
+  }
+  return {config, config.items > 0
+                      ? "columns in memory: neighbouring threads take neighbouring rows, held in registers"
+                      : "columns in memory: neighbouring threads take neighbouring rows"};
+}
+
+RowChoice choose_rows(const RowProblem& problem, int multiprocessors) {
+  RowConfig config{.threads = 32, .rows = 1, .vector = problem.vector, .items = 0, .columns = false};
+  const int most = most_items(problem, config.vector);
+  const int comfortable = std::max(config.vector, std::min(most, 32 / bytes_of(problem.dtype)));
+  // Few rows: more threads for each, since there is nothing else for the chip to do.
+  const int wanted = problem.count < multiprocessors ? config.vector : comfortable;
+  // Steps of four: what is between them is a matter of items, and a program compiles fewer kernels.
+  for (const int threads : {16, 32, 128, 512, kMaxThreads}) {
+    config.threads = threads;
+    if (problem.length <= std::int64_t{threads} * wanted) break;
+  }
+  config.rows = std::max(1, 128 / config.threads);
+  for (int items = config.vector; items <= most && config.items == 0; items *= 2) {
+    if (problem.length <= std::int64_t{config.threads} * items) config.items = items;
+  }
+  if (config.items > 0)
+    return {config, format_text("rows of {} are held by {} threads, {} elements each", problem.length,
+                                config.threads, config.items)};
+  if (problem.held_bytes == 0)
+    return {config, format_text("{} threads for rows of {}", config.threads, problem.length)};
+  return {config, format_text("rows of {} are more than the registers of a block hold", problem.length)};
+}
+
+}  // namespace
+
+Config to_config(const RowConfig& config) {
+  return {{"threads", config.threads},
+          {"rows", config.rows},
+          {"vector", config.vector},
+          {"items", config.items},
+          {"columns", config.columns ? 1 : 0}};
+}
+
+RowProblem row_problem(std::string_view op, const Rows& rows, std::span<const RowStart> starts, DType dtype,
+                       int held_bytes) {
+  RowProblem problem{
+      .op = op, .count = rows.count, .length = rows.length, .dtype = dtype, .held_bytes = held_bytes};
+  problem.columns = !rows.unit_rows(0) && rows.unit_columns(0);
+  problem.vector = row_vector(rows, starts, kMaxVectorBytes / bytes_of(dtype));
+  return problem;
+}
+
+RowConfig row_config(const Config& config, const RowProblem& problem) {
+  RowConfig result;
+  for (const auto& [key, value] : config) {
+    if (key == "threads" && is_power_of_two(value, 1, kMaxThreads)) {
+      result.threads = static_cast<int>(value);
+    } else if (key == "rows" && is_power_of_two(value, 1, kMaxThreads)) {
+      result.rows = static_cast<int>(value);
+    } else if (key == "vector" && is_power_of_two(value, 1, kMaxVectorBytes / bytes_of(problem.dtype))) {
+      result.vector = static_cast<int>(value);
+    } else if (key == "items" && (value == 0 || is_power_of_two(value, 1, 64))) {
+      result.items = static_cast<int>(value);
+    } else if (key == "columns" && (value == 0 || value == 1)) {
+      result.columns = value == 1;
+    } else {
+      refuse(problem, key, value);
+    }
+  }
+  const int block = result.threads * result.rows;
+  if (block < 32 || block > kMaxThreads) refuse(problem, "threads*rows", block);
+  if (result.vector > 1 && 2 * result.vector > result.threads) refuse(problem, "vector", result.vector);
+  if (result.items > 0 && result.items < result.vector) refuse(problem, "items", result.items);
+  result.vector = std::min(result.vector, problem.vector);
+  if (!fits(result, problem)) result.items = 0;
+  return result;
+}
+
+std::vector<RowConfig> row_configs(const RowProblem& problem) {
+  std::vector<RowConfig> list;
+  const auto add = [&](const RowConfig& config) {
+    if (fits(config, problem)) list.push_back(config);
+  };
+  for (int items = 0; items <= most_items(problem, problem.vector); items = items == 0 ? 1 : 2 * items) {
+    if (problem.columns) {
+      for (const int rows : {8, 16, 32, 64, 128}) {
+        for (int threads = 1; threads <= 32; threads *= 2) add({threads, rows, 1, items, true});
+      }
+      continue;
+    }
+    for (int vector = problem.vector; vector >= std::max(1, problem.vector / 2); vector /= 2) {
+      for (int threads = 8; threads <= kMaxThreads; threads *= 2) {
+        for (const int block : {32, 64, 128, 256, 512}) {
+          if (block >= threads && block <= 64 * threads)
+            add({threads, block / threads, vector, items, false});
+        }
+        if (threads > 512) add({threads, 1, vector, items, false});
+      }
+    }
+  }
+  return list;
+}
+
+TuningKey row_tuning_key(const RowProblem& problem, std::string_view variant) {
+  return {std::string(problem.op), std::string(variant), problem.dtype,
+          shape_class({problem.count, problem.length}) + (problem.columns ? " columns" : "")};
+}
+
+RowChoice choose_row_config(const RowProblem& problem, std::string_view variant, const Config* config,
+                            const device::DeviceFacts& facts, const TuningTable& table) {
+  if (variant == "naive") {
+    GPUFORGE_CHECK(config == nullptr || config->empty(), "{}: the naive variant has no choices; found {}",
+                   problem.op, to_string(*config));
+    return {{.threads = 1, .rows = kNaiveThreads}, "the naive variant has no choices"};
+  }
+  if (config != nullptr) return {row_config(*config, problem), "was asked for"};
+  if (const Config* const tuned = table.find(row_tuning_key(problem, variant))) {
+    return {row_config(*tuned, problem), "tuned on this device"};
+  }
+  return problem.columns ? choose_columns(problem) : choose_rows(problem, facts.multiprocessors);
+}
+
+std::string row_expression(std::string_view kernel, DType dtype, const RowConfig& config) {
+  return format_text("gpuforge::{}<{}, {}, {}, {}, {}, {}>", kernel, device_type(dtype), config.vector,
+                     config.items, config.threads, config.rows, config.columns ? "true" : "false");
+}
+
+device::LaunchConfig row_launch(const RowProblem& problem, const RowConfig& config) {
+  const std::int64_t blocks = (problem.count + config.rows - 1) / config.rows;
+  GPUFORGE_CHECK(blocks <= std::numeric_limits<std::int32_t>::max(),
+                 "{}: {} rows, {} a block, are more than a grid has", problem.op, problem.count, config.rows);
+  device::LaunchConfig launch;
+  launch.grid.x = static_cast<std::uint32_t>(blocks);
+  launch.block.x = static_cast<std::uint32_t>(config.threads * config.rows);
+  return launch;
+}
+
+}  // namespace gpuforge::ops

@@ -1,0 +1,60 @@
+// The compile-time choices of kernels that are written with kernels/row_group.cuh, and how one is chosen: the
+// same for every op that goes over rows more than once. Not installed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpuforge/ops/rows.h"
+
+namespace gpuforge::ops {
+
+struct RowConfig {
+  int threads = 32;      // of a row
+  int rows = 4;          // of a block
+  int vector = 1;        // elements a load
+  int items = 0;         // elements of a row that a thread holds in registers; 0: the row is read again
+  bool columns = false;  // threads side by side have rows side by side
+  friend bool operator==(const RowConfig&, const RowConfig&) = default;
+};
+Config to_config(const RowConfig& config);
+
+// What the choice depends on.
+struct RowProblem {
+  std::string_view op;
+  std::int64_t count = 0;
+  std::int64_t length = 0;
+  DType dtype = DType::f32;
+  int vector = 1;        // the most elements a load may have
+  bool columns = false;  // neighbours in memory are neighbouring rows
+  int held_bytes = 0;    // what a thread may hold of each array; 0: nothing
+};
+// Of the arrays that are there (`starts`); a load has at most 16 bytes.
+RowProblem row_problem(std::string_view op, const Rows& rows, std::span<const RowStart> starts, DType dtype,
+                       int held_bytes);
+
+// From the names and values of a Config, changed to what the arrays allow: loads no wider than they are
+// aligned, and nothing held of rows that are too long for it. invalid_argument for names and values that no
+// kernel has.
+RowConfig row_config(const Config& config, const RowProblem& problem);
+// Those worth trying.
+std::vector<RowConfig> row_configs(const RowProblem& problem);
+
+struct RowChoice {
+  RowConfig config;
+  std::string reason;
+};
+TuningKey row_tuning_key(const RowProblem& problem, std::string_view variant);
+// What is launched: `config` where one was given, else the tuned one, else by shape. Pure. The variant
+// "naive" has a thread for each row and no choices.
+RowChoice choose_row_config(const RowProblem& problem, std::string_view variant, const Config* config,
+                            const device::DeviceFacts& facts, const TuningTable& table);
+
+// "gpuforge::softmax_online<gpuforge::half_t, 8, 16, 64, 2, false>"
+std::string row_expression(std::string_view kernel, DType dtype, const RowConfig& config);
+// A block for each config.rows rows; invalid_argument when a grid has not so many.
+device::LaunchConfig row_launch(const RowProblem& problem, const RowConfig& config);
+
+}  // namespace gpuforge::ops

@@ -1,0 +1,150 @@
+// out = exp(x - m) / sum(exp(x - m)) with m the maximum, along the rows of views of any strides. A row that
+// is held is read once and written once: 2 * sizeof(T) bytes an element; a streamed one is read twice. Two
+// exponentials and some ten other operations an element, in float.
+#include "gpuforge/kernels/row_group.cuh"
+
+namespace gpuforge {
+
+// The maximum of some values, and the sum of exp(value - maximum) over them: enough to add more values, or
+// two such pairs, without going back to the values.
+struct SoftmaxState {
+  float maximum;
+  float sum;
+};
+
+__device__ inline bool is_infinite(float value) {
+  return fabsf(value) == narrow::float_of(0x7f800000u);
+}
+
+// What is subtracted before exp(). An infinite maximum would make NaNs of -infinity and of no values at all;
+// what such a row is, is decided at its end.
+__device__ inline float exp_base(float maximum) {
+  return is_infinite(maximum) ? 0.0f : maximum;
+}
+
+__device__ inline float rescale(float from, float to) {
+  return from == to ? 1.0f : expf(from - to);
+}
+
+struct JoinSoftmax {
+  __device__ static SoftmaxState identity() { return {narrow::float_of(0xff800000u), 0.0f}; }
+  // Without a fused multiply-add, which would make (a, b) differ from (b, a).
+  __device__ SoftmaxState operator()(SoftmaxState a, SoftmaxState b) const {
+    const float maximum = fmaxf(a.maximum, b.maximum);
+    return {maximum, __fadd_rn(__fmul_rn(a.sum, rescale(a.maximum, maximum)),
+                               __fmul_rn(b.sum, rescale(b.maximum, maximum)))};
+  }
+};
+
+__device__ inline SoftmaxState shuffle_xor(SoftmaxState value, int distance) {
+  return {shuffle_xor(value.maximum, distance), shuffle_xor(value.sum, distance)};
+}
+
+// fmaxf drops NaNs, and the sum keeps them.
+template <int kVector>
+__device__ inline float maximum_of(float start, const RowPiece<kVector>& piece) {
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) {
+    if (i < piece.count) start = fmaxf(start, piece.values[i]);
+  }
+  return start;
+}
+template <int kVector>
+__device__ inline float sum_of_exp(const RowPiece<kVector>& piece, float base) {
+  float sum = 0;
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) {
+    if (i < piece.count) sum += expf(piece.values[i] - base);
+  }
+  return sum;
+}
+
+// What exp(x - maximum) is multiplied with: NaN when the row has an infinite maximum.
+__device__ inline float softmax_factor(SoftmaxState state) {
+  return is_infinite(state.maximum) ? narrow::float_of(0x7fffffffu) : 1.0f / state.sum;
+}
+
+template <int kVector>
+__device__ inline void to_softmax(RowPiece<kVector>& piece, float maximum, float factor) {
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) {
+    if (i < piece.count) piece.values[i] = expf(piece.values[i] - maximum) * factor;
+  }
+}
+
+// A thread a row, three times over it: the maximum, the sum, the results.
+template <typename T>
+__global__ void __launch_bounds__(128)
+    softmax_naive(T* out, const T* x, const __grid_constant__ Rows<2> rows) {
+  const long long row = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (row >= rows.count) return;
+  const RowOffsets<2> begin = row_offsets(rows, row);
+  const T* const from = x + begin.at[0];
+  T* const to = out + begin.at[1];
+  const long long step = rows.axis_strides[0], out_step = rows.axis_strides[1];
+  float maximum = narrow::float_of(0xff800000u);
+  for (long long i = 0; i < rows.length; ++i) maximum = fmaxf(maximum, static_cast<float>(from[i * step]));
+  float sum = 0;
+  for (long long i = 0; i < rows.length; ++i) sum += expf(static_cast<float>(from[i * step]) - maximum);
+  for (long long i = 0; i < rows.length; ++i) {
+    to[i * out_step] = T(expf(static_cast<float>(from[i * step]) - maximum) / sum);
+  }
+}
+
+// kThreads threads a row, three times over memory.
+template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns>
+__global__ void __launch_bounds__(kThreads* kRows)
+    softmax_safe(T* out, const T* x, const __grid_constant__ Rows<2> rows) {
+  static_assert(kItems == 0, "this one holds nothing");
+  using Group = RowGroup<kThreads, kRows, kColumns>;
+  __shared__ float slots[Group::kSlots];
+  const bool present = Group::row() < rows.count;
+  const RowOffsets<2> begin = row_offsets(rows, present ? Group::row() : 0);
+  HeldRow<T, kVector, 0, kThreads> row(x + begin.at[0], rows.axis_strides[0], present ? rows.length : 0,
+                                       Group::thread());
+  float maximum = narrow::float_of(0xff800000u);
+  row.visit([&](const RowPiece<kVector>& piece) { maximum = maximum_of(maximum, piece); });
+  maximum = Group::reduce(maximum, Max{}, slots);
+  float sum = 0;
+  row.visit([&](const RowPiece<kVector>& piece) { sum += sum_of_exp(piece, maximum); });
+  sum = Group::reduce(sum, Sum{}, slots);
+  const float factor = softmax_factor({maximum, sum});
+  T* const to = out + begin.at[1];
+  row.visit([&](RowPiece<kVector>& piece) {
+    to_softmax(piece, maximum, factor);
+    write_row(to, rows.axis_strides[1], piece);
+  });
+}
+
+// kThreads threads a row: maximum and sum in one go, then the results, from registers or from memory again.
+template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns>
+__global__ void __launch_bounds__(kThreads* kRows)
+    softmax_online(T* out, const T* x, const __grid_constant__ Rows<2> rows) {
+  using Group = RowGroup<kThreads, kRows, kColumns>;
+  __shared__ SoftmaxState slots[Group::kSlots];
+  const bool present = Group::row() < rows.count;
+  const RowOffsets<2> begin = row_offsets(rows, present ? Group::row() : 0);
+  HeldRow<T, kVector, kItems, kThreads> row(x + begin.at[0], rows.axis_strides[0], present ? rows.length : 0,
+                                            Group::thread());
+  SoftmaxState state = JoinSoftmax::identity();
+  if constexpr (kItems > 0) {
+    row.visit([&](const RowPiece<kVector>& piece) { state.maximum = maximum_of(state.maximum, piece); });
+    const float base = exp_base(state.maximum);
+    row.visit([&](const RowPiece<kVector>& piece) { state.sum += sum_of_exp(piece, base); });
+  } else {
+    row.visit([&](const RowPiece<kVector>& piece) {
+      const float maximum = maximum_of(state.maximum, piece);
+      state.sum = state.sum * rescale(state.maximum, maximum) + sum_of_exp(piece, exp_base(maximum));
+      state.maximum = maximum;
+    });
+  }
+  state = Group::reduce(state, JoinSoftmax{}, slots);
+  const float factor = softmax_factor(state);
+  T* const to = out + begin.at[1];
+  row.visit([&](RowPiece<kVector>& piece) {
+    to_softmax(piece, state.maximum, factor);
+    write_row(to, rows.axis_strides[1], piece);
+  });
+}
+
+}  // namespace gpuforge

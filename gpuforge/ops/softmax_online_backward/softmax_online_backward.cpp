@@ -1,0 +1,81 @@
+#include "gpuforge/ops/softmax_online_backward/softmax_online_backward.h"
+
+#include "gpuforge/kernels/device_type.h"
+#include "gpuforge/ops/arguments.h"
+#include "gpuforge/ops/softmax_online_backward/softmax_online_backward_kernels.h"
+
+namespace gpuforge::ops {
+namespace {
+
+constexpr std::string_view kName = "softmax_online_backward";
+constexpr std::string_view kFile = "gpuforge/ops/softmax_online_backward/softmax_online_backward.cu";
+constexpr int kHeldBytes = 64;  // of a row of y and one of dy, a thread: 32 registers
+
+void check_arguments(const Array& dx, const Array& dy, const Array& y) {
+  check_floating(kName, "y", y);
+  check_device(kName, "dy", dy, y);
+  check_dtype(kName, "dy", dy, y.dtype());
+  check_shape(kName, "dy", dy, y.shape());
+  check_device(kName, "dx", dx, y);
+  check_dtype(kName, "dx", dx, y.dtype());
+  check_shape(kName, "dx", dx, y.shape());
+  check_output(kName, "dx", dx, y);
+  check_output(kName, "dx", dx, dy);
+}
+
+}  // namespace
+
+Rows softmax_backward_rows(const Shape& shape, const Strides& y, const Strides& dy, const Strides& dx,
+                           std::int64_t dim) {
+  if (shape.empty()) {
+    normalize_axis(dim, 1, "softmax_online_backward");
+    return make_rows({1}, {{1}, {1}, {1}}, 0);
+  }
+  return make_rows(shape, {y, dy, dx}, normalize_axis(dim, shape.size(), "softmax_online_backward"));
+}
+
+RowProblem softmax_backward_problem(const Rows& rows, DType dtype, std::string_view variant,
+                                    device::Address y, device::Address dy, device::Address dx) {
+  GPUFORGE_CHECK(variant == "best" || variant == "naive", "{}: there is no variant '{}'; it has best, naive",
+                 kName, variant);
+  const std::size_t bytes = element_bytes(dtype);
+  const RowStart starts[] = {{0, y, bytes}, {1, dy, bytes}, {2, dx, bytes}};
+  return row_problem(kName, rows, starts, dtype, kHeldBytes);
+}
+
+std::string softmax_backward_expression(std::string_view variant, DType dtype, const RowConfig& config) {
+  if (variant == "naive") return format_text("gpuforge::softmax_backward_naive<{}>", device_type(dtype));
+  return row_expression("softmax_backward", dtype, config);
+}
+
+std::shared_ptr<const jit::Kernel> softmax_backward_kernel(Context& context, std::string_view variant,
+                                                           DType dtype, const RowConfig& config) {
+  return context.jit().embedded_kernel(kFile, softmax_backward_expression(variant, dtype, config),
+                                       context.device());
+}
+
+void softmax_online_backward(Array& dx, const Array& dy, const Array& y,
+                             const SoftmaxOnlineBackwardOptions& options, device::Stream& stream) {
+  check_arguments(dx, dy, y);
+  const Rows rows = softmax_backward_rows(y.shape(), y.strides(), dy.strides(), dx.strides(), options.dim);
+  const RowProblem problem =
+      softmax_backward_problem(rows, y.dtype(), options.variant, y.address(), dy.address(), dx.address());
+  Context& context = y.context();
+  const device::DeviceFacts& facts = context.device().facts();
+  const RowConfig config =
+      choose_row_config(problem, options.variant, options.config, facts, context.tuning()).config;
+  if (y.size() == 0) return;
+  if (facts.kind == device::DeviceKind::cpu) return softmax_online_backward_cpu(dx, dy, y, rows, stream);
+
+  const auto kernel = softmax_backward_kernel(context, options.variant, y.dtype(), config);
+  (*kernel)(row_launch(problem, config), stream, dx, dy, y, device_rows<3>(rows));
+}
+
+Array softmax_online_backward(const Array& dy, const Array& y, const SoftmaxOnlineBackwardOptions& options,
+                              device::Stream& stream) {
+  Array dx = empty(y.context().shared_from_this(), y.shape(), y.dtype(), stream);
+  softmax_online_backward(dx, dy, y, options, stream);
+  return dx;
+}
+
+}  // namespace gpuforge::ops

@@ -1,0 +1,52 @@
+#include "gpuforge/ops/softmax_online_backward/softmax_online_backward.h"
+
+#include "gpuforge/ops/op_for_tests.h"
+#include "gpuforge/ops/softmax_online_backward/softmax_online_backward_kernels.h"
+
+namespace gpuforge::ops {
+namespace {
+
+using testing::HasSubstr;
+
+class SoftmaxOnlineBackward : public OpTest {};
+INSTANTIATE_TEST_SUITE_P(Cpu, SoftmaxOnlineBackward, testing::Values("cpu"));
+INSTANTIATE_TEST_SUITE_P(Sim, SoftmaxOnlineBackward, testing::Values("sim"));
+INSTANTIATE_TEST_SUITE_P(Gpu, SoftmaxOnlineBackward, testing::Values("cuda:0"));
+
+TEST_P(SoftmaxOnlineBackward, IsTheReferenceEverywhere) {
+  expect_all_good(find_op("softmax_online_backward"));
+}
+
+TEST_P(SoftmaxOnlineBackward, EveryKindOfConfiguration) {
+  const lab::Op op = find_op("softmax_online_backward");
+  expect_configs_good(op, {.shape = {9, 203}, .dtype = DType::f16}, "best");
+  expect_configs_good(op, {.shape = {45, 33}, .dtype = DType::f32, .options = {{"dim", "0"}}}, "best");
+}
+
+TEST_P(SoftmaxOnlineBackward, LongRows) {
+  const lab::Op op = find_op("softmax_online_backward");
+  for (const std::int64_t length : {32768, 262144}) {
+    for (const DType dtype : {DType::f16, DType::f32}) {
+      const lab::Problem problem = lab::complete(op, {.shape = {1, length}, .dtype = dtype});
+      expect_good(op, {.problem = problem, .variant = "best"});
+    }
+  }
+}
+
+TEST_P(SoftmaxOnlineBackward, RefusesWhatItCannotDo) {
+  const Array y = ones(context_, {4, 6}, DType::f32, *stream_);
+  const Array dy = ones(context_, {4, 6}, DType::f32, *stream_);
+  Array dx = empty(context_, {4, 6}, DType::f32, *stream_);
+  EXPECT_EQ(error_of([&] { softmax_online_backward(dx, dy.transpose(), y, {}, *stream_); }),
+            "invalid_argument: softmax_online_backward: dy must have shape [4, 6]; found [6, 4]");
+  EXPECT_EQ(error_of([&] { softmax_online_backward(dx, dy.astype(DType::bf16, *stream_), y, {}, *stream_); }),
+            "invalid_argument: softmax_online_backward: dy must be f32; found bf16");
+  Array shared = dy;
+  EXPECT_THAT(error_of([&] { softmax_online_backward(shared, dy, y, {}, *stream_); }),
+              HasSubstr("shares memory"));
+  EXPECT_THAT(error_of([&] { softmax_online_backward(dx, dy, y, {.variant = "online"}, *stream_); }),
+              HasSubstr("there is no variant 'online'; it has best, naive"));
+}
+
+}  // namespace
+}  // namespace gpuforge::ops
