@@ -8,6 +8,8 @@ namespace gpuforge::ops {
 lab::Op describe_copy_transpose();
 lab::Op describe_reduce();
 lab::Op describe_reduce_sum();
+lab::Op describe_layer_norm();
+lab::Op describe_rms_norm();
 lab::Op describe_softmax_online();
 lab::Op describe_softmax_online_backward();
 

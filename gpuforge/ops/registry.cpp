@@ -10,6 +10,8 @@ std::vector<lab::Op> all_ops() {
       describe_copy_transpose(),
       describe_reduce(),
       describe_reduce_sum(),
+      describe_layer_norm(),
+      describe_rms_norm(),
       describe_softmax_online(),
       describe_softmax_online_backward(),
   };

@@ -60,8 +60,9 @@ void softmax_online(Array& out, const Array& x, const SoftmaxOnlineOptions& opti
   if (facts.kind == device::DeviceKind::cpu) return softmax_online_cpu(out, x, rows, stream);
 
   const auto kernel = softmax_kernel(context, options.variant, x.dtype(), config);
-  const DeviceRows<2> device_side = device_rows<2>(rows);
-  (*kernel)(row_launch(problem, config), stream, out, x, device_side);
+  out.record_use(stream);
+  x.record_use(stream);
+  (*kernel)(row_launch(problem, config), stream, out, x, device_rows<2>(rows));
 }
 
 Array softmax_online(const Array& x, const SoftmaxOnlineOptions& options, device::Stream& stream) {

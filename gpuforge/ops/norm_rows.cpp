@@ -1,0 +1,99 @@
+#include "gpuforge/ops/norm_rows.h"
+
+#include <cmath>
+#include <vector>
+
+#include "gpuforge/ops/arguments.h"
+
+namespace gpuforge::ops {
+namespace {
+
+constexpr int kHeldBytes = 64;  // of a row, a thread: a residual is held beside it for a while
+
+void check_like(std::string_view op, std::string_view argument, const Array& array, const Array& x,
+                const Shape& shape) {
+  check_device(op, argument, array, x);
+  check_dtype(op, argument, array, x.dtype());
+  check_shape(op, argument, array, shape);
+}
+
+Strides along_last_axis(const Shape& shape, std::int64_t stride) {
+  Strides strides = Strides::filled(shape.size(), 0);
+  strides[shape.size() - 1] = stride;
+  return strides;
+}
+
+void check_variant(std::string_view op, std::string_view variant) {
+  GPUFORGE_CHECK(variant == "best" || variant == "naive", "{}: there is no variant '{}'; it has best, naive",
+                 op, variant);
+}
+
+}  // namespace
+
+void check_norm(std::string_view op, const NormArrays& arrays, float eps) {
+  const Array& x = arrays.x;
+  GPUFORGE_CHECK(x.rank() >= 1, "{}: x must have an axis; found a scalar", op);
+  check_floating(op, "x", x);
+  const Shape last{x.shape().back()};
+  check_like(op, "out", arrays.out, x, x.shape());
+  check_output(op, "out", arrays.out, x);
+  for (const auto& [name, array] : {std::pair{"weight", arrays.weight}, std::pair{"bias", arrays.bias}}) {
+    if (array == nullptr) continue;
+    check_like(op, name, *array, x, last);
+    check_output(op, "out", arrays.out, *array);
+    if (arrays.residual_out != nullptr) check_output(op, "residual_out", *arrays.residual_out, *array);
+  }
+  if (arrays.residual != nullptr) {
+    check_like(op, "residual", *arrays.residual, x, x.shape());
+    check_like(op, "residual_out", *arrays.residual_out, x, x.shape());
+    check_output(op, "out", arrays.out, *arrays.residual);
+    check_output(op, "residual_out", *arrays.residual_out, x);
+    check_output(op, "residual_out", *arrays.residual_out, *arrays.residual);
+    check_output(op, "residual_out", *arrays.residual_out, arrays.out);
+  }
+  GPUFORGE_CHECK(std::isfinite(eps) && eps >= 0, "{}: eps must be a number of 0 or more; found {}", op, eps);
+}
+
+Rows norm_rows(const NormArrays& arrays) {
+  const Shape& shape = arrays.x.shape();
+  const auto strides_of = [&](const Array* array) {
+    return array == nullptr ? arrays.x.strides() : array->strides();
+  };
+  const auto stride_of = [](const Array* array) { return array == nullptr ? 1 : array->strides()[0]; };
+  return make_rows(
+      shape,
+      {arrays.x.strides(), arrays.out.strides(), strides_of(arrays.residual), strides_of(arrays.residual_out),
+       along_last_axis(shape, stride_of(arrays.weight)), along_last_axis(shape, stride_of(arrays.bias))},
+      shape.size() - 1);
+}
+
+RowProblem norm_problem(std::string_view op, const Rows& rows, const NormArrays& arrays,
+                        std::string_view variant) {
+  check_variant(op, variant);
+  const DType dtype = arrays.x.dtype();
+  const Array* const list[] = {&arrays.x,           &arrays.out,   arrays.residual,
+                               arrays.residual_out, arrays.weight, arrays.bias};
+  std::vector<RowStart> starts;
+  for (std::size_t i = 0; i < kNormArrays; ++i) {
+    if (list[i] != nullptr) starts.push_back({i, list[i]->address(), element_bytes(dtype)});
+  }
+  return row_problem(op, rows, starts, dtype, kHeldBytes);
+}
+
+RowProblem norm_problem(std::string_view op, const Shape& shape, DType dtype, std::string_view variant) {
+  check_variant(op, variant);
+  GPUFORGE_CHECK(!shape.empty(), "{}: x must have an axis; found a scalar", op);
+  const Strides strides = row_major_strides(shape);
+  const Rows rows = make_rows(shape, {strides, along_last_axis(shape, 1)}, shape.size() - 1);
+  const RowStart starts[] = {{0, 0, element_bytes(dtype)}, {1, 0, element_bytes(dtype)}};
+  return row_problem(op, rows, starts, dtype, kHeldBytes);
+}
+
+void record_uses(const NormArrays& arrays, device::Stream& stream) {
+  for (const Array* const array :
+       {&arrays.x, &arrays.out, arrays.residual, arrays.residual_out, arrays.weight, arrays.bias}) {
+    if (array != nullptr) array->record_use(stream);
+  }
+}
+
+}  // namespace gpuforge::ops

@@ -1,0 +1,64 @@
+// out = x / sqrt(mean(x^2) + eps) * weight along the rows of views of any strides, x being x + residual where
+// there is one. Rows that are held are read once and written once: 2 * sizeof(T) bytes an element (4 with a
+// residual) and the weight once for all; streamed ones are read twice. 4 operations an element, in float.
+#include "gpuforge/ops/rms_norm/residual.cuh"
+
+namespace gpuforge {
+
+// A thread a row, twice over it.
+template <typename T>
+__global__ void __launch_bounds__(128)
+    rms_norm_naive(T* out, const T* x, const T* weight, const T* residual, T* residual_out, float eps,
+                   const __grid_constant__ Rows<kNormArrays> rows) {
+  const long long row = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (row >= rows.count) return;
+  const RowOffsets<kNormArrays> begin = row_offsets(rows, row);
+  float squares = 0;
+  for (long long i = 0; i < rows.length; ++i) {
+    const float value = norm_element(x, residual, rows, begin, i);
+    squares += value * value;
+  }
+  const float scale = 1.0f / sqrtf(squares / static_cast<float>(rows.length) + eps);
+  for (long long i = 0; i < rows.length; ++i) {
+    const float value = norm_element(x, residual, rows, begin, i);
+    if (residual != nullptr)
+      residual_out[begin.at[kResidualOut] + i * rows.axis_strides[kResidualOut]] = T(value);
+    const float factor =
+        weight == nullptr ? 1.0f : static_cast<float>(weight[i * rows.axis_strides[kWeight]]);
+    out[begin.at[kOut] + i * rows.axis_strides[kOut]] = T(value * scale * factor);
+  }
+}
+
+template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns>
+__global__ void __launch_bounds__(kThreads* kRows)
+    rms_norm(T* out, const T* x, const T* weight, const T* residual, T* residual_out, float eps,
+             const __grid_constant__ Rows<kNormArrays> rows) {
+  using Group = RowGroup<kThreads, kRows, kColumns>;
+  __shared__ float slots[Group::kSlots];
+  const bool present = Group::row() < rows.count;
+  const RowOffsets<kNormArrays> begin = row_offsets(rows, present ? Group::row() : 0);
+  auto row = norm_row<T, kVector, kItems, kThreads>(x, residual, residual_out, rows, begin,
+                                                    present ? rows.length : 0, Group::thread());
+  float squares = 0;
+  row.visit([&](const RowPiece<kVector>& piece) {
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) {
+      if (i < piece.count) squares += piece.values[i] * piece.values[i];
+    }
+  });
+  squares = Group::reduce(squares, Sum{}, slots);
+  const float scale = 1.0f / sqrtf(squares / static_cast<float>(rows.length) + eps);
+  T* const to = out + begin.at[kOut];
+  row.visit([&](RowPiece<kVector>& piece) {
+    float factors[kVector];
+    if (weight != nullptr) read_row(factors, piece, weight, rows.axis_strides[kWeight]);
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) {
+      if (i < piece.count) piece.values[i] *= scale;
+      if (i < piece.count && weight != nullptr) piece.values[i] *= factors[i];
+    }
+    write_row(to, rows.axis_strides[kOut], piece);
+  });
+}
+
+}  // namespace gpuforge
