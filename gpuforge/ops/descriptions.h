@@ -10,6 +10,7 @@ lab::Op describe_reduce();
 lab::Op describe_reduce_sum();
 lab::Op describe_layer_norm();
 lab::Op describe_rms_norm();
+lab::Op describe_rms_norm_backward();
 lab::Op describe_softmax_online();
 lab::Op describe_softmax_online_backward();
 

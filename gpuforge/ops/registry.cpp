@@ -14,6 +14,8 @@ std::vector<lab::Op> all_ops() {
       describe_rms_norm(),
       describe_softmax_online(),
       describe_softmax_online_backward(),
+      describe_copy_transpose(),    describe_layer_norm(),     describe_rms_norm(),
+      describe_rms_norm_backward(), describe_softmax_online(), describe_softmax_online_backward(),
   };
 }
 

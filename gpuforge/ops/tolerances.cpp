@@ -26,6 +26,7 @@ constexpr Row kTable[] = {
      "float sums of up to 2^18 terms, judged against x and its mean before they cancel"},
     {"residual_add", 0, 0, 0, "added in float and rounded to the dtype: the reference does the same"},
     {"rms_norm", 2e-5, 0, 1e-5, "a float sum of up to 2^18 squares, one after the other in naive"},
+    {"rms_norm_backward", 2e-5, 0, 1e-5, "float sums of up to 2^18 terms, judged against the terms"},
     {"softmax_online", 2e-5, 0, 1e-5,
      "exp within 2 units, and float sums of up to 2^18 terms, one after the other in naive"},
     {"softmax_online_backward", 2e-5, 0, 1e-5, "float sums of up to 2^18 terms, judged against the terms"},

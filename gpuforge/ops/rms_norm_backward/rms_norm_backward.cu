@@ -1,0 +1,123 @@
+// With r = 1 / sqrt(mean(x^2) + eps) for each row of views of any strides:
+//   dx = r * (dy * weight - x * r^2 * mean(dy * weight * x)),   dweight = sum over the rows of dy * x * r.
+// dx: 3 * sizeof(T) bytes an element where the rows are held, 10 operations, in float. dweight reads dy and x
+// again, in pieces of rows, and adds the pieces up: 3 operations an element.
+#include "gpuforge/kernels/row_group.cuh"
+
+namespace gpuforge {
+
+// The arrays in Rows, as rms_norm_backward_kernels.h has them.
+constexpr int kX = 0, kDy = 1, kDx = 2, kWeight = 3, kArrays = 4;
+
+// A thread a row, twice over it. `scales`: r of each row, for dweight; may be nullptr.
+template <typename T>
+__global__ void __launch_bounds__(128)
+    rms_backward_naive(T* dx, float* scales, const T* dy, const T* x, const T* weight, float eps,
+                       const __grid_constant__ Rows<kArrays> rows) {
+  const long long row = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (row >= rows.count) return;
+  const RowOffsets<kArrays> begin = row_offsets(rows, row);
+  const float length = static_cast<float>(rows.length);
+  float squares = 0, products = 0;
+  for (long long i = 0; i < rows.length; ++i) {
+    const float value = static_cast<float>(x[begin.at[kX] + i * rows.axis_strides[kX]]);
+    float gradient = static_cast<float>(dy[begin.at[kDy] + i * rows.axis_strides[kDy]]);
+    if (weight != nullptr) gradient *= static_cast<float>(weight[i * rows.axis_strides[kWeight]]);
+    squares += value * value;
+    products += gradient * value;
+  }
+  const float scale = 1.0f / sqrtf(squares / length + eps);
+  const float slope = scale * scale * (products / length);
+  for (long long i = 0; i < rows.length; ++i) {
+    const float value = static_cast<float>(x[begin.at[kX] + i * rows.axis_strides[kX]]);
+    float gradient = static_cast<float>(dy[begin.at[kDy] + i * rows.axis_strides[kDy]]);
+    if (weight != nullptr) gradient *= static_cast<float>(weight[i * rows.axis_strides[kWeight]]);
+    dx[begin.at[kDx] + i * rows.axis_strides[kDx]] = T(scale * (gradient - value * slope));
+  }
+  if (scales != nullptr) scales[row] = scale;
+}
+
+template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns>
+__global__ void __launch_bounds__(kThreads* kRows)
+    rms_backward(T* dx, float* scales, const T* dy, const T* x, const T* weight, float eps,
+                 const __grid_constant__ Rows<kArrays> rows) {
+  using Group = RowGroup<kThreads, kRows, kColumns>;
+  using Row = HeldRow<T, kVector, kItems, kThreads>;
+  __shared__ FloatPair slots[Group::kSlots];
+  const bool present = Group::row() < rows.count;
+  const long long present_length = present ? rows.length : 0;
+  const RowOffsets<kArrays> begin = row_offsets(rows, present ? Group::row() : 0);
+  Row x_row(x + begin.at[kX], rows.axis_strides[kX], present_length, Group::thread());
+  const Row dy_row(dy + begin.at[kDy], rows.axis_strides[kDy], present_length, Group::thread());
+
+  FloatPair sums{0.0f, 0.0f};  // of x^2, of dy * weight * x
+  x_row.visit([&](const RowPiece<kVector>& piece) {
+    float gradients[kVector], factors[kVector];
+    dy_row.read(gradients, piece);
+    if (weight != nullptr) read_row(factors, piece, weight, rows.axis_strides[kWeight]);
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) {
+      if (i >= piece.count) continue;
+      if (weight != nullptr) gradients[i] *= factors[i];
+      sums.first += piece.values[i] * piece.values[i];
+      sums.second += gradients[i] * piece.values[i];
+    }
+  });
+  sums = Group::reduce(sums, Both<Sum, Sum>{}, slots);
+  const float length = static_cast<float>(rows.length);
+  const float scale = 1.0f / sqrtf(sums.first / length + eps);
+  const float slope = scale * scale * (sums.second / length);
+  T* const to = dx + begin.at[kDx];
+  x_row.visit([&](RowPiece<kVector>& piece) {
+    float gradients[kVector], factors[kVector];
+    dy_row.read(gradients, piece);
+    if (weight != nullptr) read_row(factors, piece, weight, rows.axis_strides[kWeight]);
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) {
+      if (i >= piece.count) continue;
+      if (weight != nullptr) gradients[i] *= factors[i];
+      piece.values[i] = scale * (gradients[i] - piece.values[i] * slope);
+    }
+    write_row(to, rows.axis_strides[kDx], piece);
+  });
+  if (scales != nullptr && present && Group::thread() == 0) scales[Group::row()] = scale;
+}
+
+// partials[piece, column] = the sum of dy * x * r over rows piece * rows_a_piece and on. A block has kAcross
+// columns of one piece, each by kAlong threads; grid: (column blocks, pieces).
+template <typename T, int kAcross, int kAlong>
+__global__ void __launch_bounds__(kAcross* kAlong)
+    rms_backward_partials(float* partials, const float* scales, const T* dy, const T* x,
+                          long long rows_a_piece, const __grid_constant__ Rows<kArrays> rows) {
+  __shared__ float sums[kAlong][kAcross];
+  const long long column = static_cast<long long>(blockIdx.x) * kAcross + threadIdx.x;
+  const long long first = blockIdx.y * rows_a_piece;
+  const long long end = first + rows_a_piece < rows.count ? first + rows_a_piece : rows.count;
+  float sum = 0;
+  if (column < rows.length) {
+    for (long long row = first + threadIdx.y; row < end; row += kAlong) {
+      const RowOffsets<kArrays> begin = row_offsets(rows, row);
+      const float value = static_cast<float>(x[begin.at[kX] + column * rows.axis_strides[kX]]);
+      const float gradient = static_cast<float>(dy[begin.at[kDy] + column * rows.axis_strides[kDy]]);
+      sum += gradient * (value * scales[row]);
+    }
+  }
+  sums[threadIdx.y][threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.y != 0 || column >= rows.length) return;
+  for (int i = 1; i < kAlong; ++i) sum += sums[i][threadIdx.x];
+  partials[blockIdx.y * rows.length + column] = sum;
+}
+
+template <typename T>
+__global__ void __launch_bounds__(128)
+    rms_backward_weight(T* dweight, long long stride, const float* partials, long long pieces,
+                        long long length) {
+  const long long column = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (column >= length) return;
+  float sum = 0;
+  for (long long piece = 0; piece < pieces; ++piece) sum += partials[piece * length + column];
+  dweight[column * stride] = T(sum);
+}
+
+}  // namespace gpuforge
