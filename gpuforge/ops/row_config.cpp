@@ -1,7 +1,7 @@
 #include "gpuforge/ops/row_config.h"
 
 #include <algorithm>
-#include <bit>
+#include <initializer_list>
 #include <limits>
 
 #include "gpuforge/kernels/device_type.h"
@@ -15,11 +15,6 @@ constexpr int kNaiveThreads = 128;  // launch bound of the naive kernels
 
 bool is_power_of_two(std::int64_t value, std::int64_t least, std::int64_t most) {
   return value >= least && value <= most && (value & (value - 1)) == 0;
-}
-
-std::int64_t power_of_two_from(std::int64_t value) {
-  return static_cast<std::int64_t>(
-      std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(value, 1))));
 }
 
 int bytes_of(DType dtype) {
@@ -55,11 +50,18 @@ bool fits(const RowConfig& config, const RowProblem& problem) {
                   problem.op, key, value));
 }
 
+// Few steps: what is between them is a matter of items, and a program compiles fewer kernels.
+int threads_from(std::initializer_list<int> steps, std::int64_t wanted) {
+  for (const int threads : steps) {
+    if (wanted <= threads) return threads;
+  }
+  return *(steps.end() - 1);
+}
+
 RowChoice choose_columns(const RowProblem& problem) {
   RowConfig config{.threads = 1, .rows = 32, .vector = 1, .items = 0, .columns = true};
-  config.threads =
-      static_cast<int>(std::clamp<std::int64_t>(power_of_two_from((problem.length + 15) / 16), 1, 32));
-  for (int items = 1; items <= most_items(problem, 1) && config.items == 0; items *= 2) {
+  config.threads = threads_from({1, 8, 32}, (problem.length + 15) / 16);
+  for (int items = 4; items <= most_items(problem, 1) && config.items == 0; items *= 2) {
     if (problem.length <= std::int64_t{config.threads} * items) config.items = items;
   }
   return {config, config.items > 0
@@ -70,14 +72,12 @@ RowChoice choose_columns(const RowProblem& problem) {
 RowChoice choose_rows(const RowProblem& problem, int multiprocessors) {
   RowConfig config{.threads = 32, .rows = 1, .vector = problem.vector, .items = 0, .columns = false};
   const int most = most_items(problem, config.vector);
-  const int comfortable = std::max(config.vector, std::min(most, 32 / bytes_of(problem.dtype)));
+  const int comfortable = std::max(config.vector, 32 / bytes_of(problem.dtype));
   // Few rows: more threads for each, since there is nothing else for the chip to do.
   const int wanted = problem.count < multiprocessors ? config.vector : comfortable;
-  // Steps of four: what is between them is a matter of items, and a program compiles fewer kernels.
-  for (const int threads : {16, 32, 128, 512, kMaxThreads}) {
-    config.threads = threads;
-    if (problem.length <= std::int64_t{threads} * wanted) break;
-  }
+  const std::int64_t threads = (problem.length + wanted - 1) / wanted;
+  config.threads = problem.held_bytes > 0 ? threads_from({16, 32, 128, 512, kMaxThreads}, threads)
+                                          : threads_from({32, 256, kMaxThreads}, threads);
   config.rows = std::max(1, 128 / config.threads);
   for (int items = config.vector; items <= most && config.items == 0; items *= 2) {
     if (problem.length <= std::int64_t{config.threads} * items) config.items = items;
