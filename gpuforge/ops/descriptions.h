@@ -6,9 +6,9 @@
 namespace gpuforge::ops {
 
 lab::Op describe_copy_transpose();
+lab::Op describe_layer_norm();
 lab::Op describe_reduce();
 lab::Op describe_reduce_sum();
-lab::Op describe_layer_norm();
 lab::Op describe_rms_norm();
 lab::Op describe_rms_norm_backward();
 lab::Op describe_softmax_online();

@@ -17,13 +17,13 @@ struct Row {
 // Sorted by op.
 constexpr Row kTable[] = {
     {"copy_transpose", 0, 0, 0, "elements move and are not computed with"},
+    {"layer_norm", 2e-5, 0, 1e-5,
+     "float sums of up to 2^18 terms, judged against x and its mean before they cancel"},
     {"reduce amax", 0, 0, 0, "one of the elements"},
     {"reduce prod", 0x1p-24, 0, 0x1p-24, "every factor rounds the product once"},
     {"reduce sum", 0x1p-24, 0, 0x1p-25,
      "every addition a term goes through rounds by half a unit at most, and by half of that on average"},
     {"reduce_sum", 0x1p-24, 0, 0x1p-25, "as the sum of reduce"},
-    {"layer_norm", 2e-5, 0, 1e-5,
-     "float sums of up to 2^18 terms, judged against x and its mean before they cancel"},
     {"residual_add", 0, 0, 0, "added in float and rounded to the dtype: the reference does the same"},
     {"rms_norm", 2e-5, 0, 1e-5, "a float sum of up to 2^18 squares, one after the other in naive"},
     {"rms_norm_backward", 2e-5, 0, 1e-5, "float sums of up to 2^18 terms, judged against the terms"},
