@@ -56,6 +56,10 @@ class Package(unittest.TestCase):
             self.assertNotIn(str(BUILD), text, file)
             self.assertNotIn(str(ROOT), text, file)
 
+    def test_what_reads_yaml_travels_inside_the_library(self):
+        library = next(self.prefix.rglob("libgpuforge_base.a"))
+        self.assertRegex(run("nm", "-C", "--defined-only", library), r" T YAML::LoadAll\(")
+
     def test_every_header_the_installed_ones_include_is_installed(self):
         headers = {str(h.relative_to(self.prefix / "include")) for h in (self.prefix / "include").rglob("*.h")}
         self.assertIn("gpuforge/array/array.h", headers)
