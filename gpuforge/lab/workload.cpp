@@ -1,0 +1,70 @@
+#include "gpuforge/lab/workload.h"
+
+#include <algorithm>
+
+#include "gpuforge/base/convert.h"
+#include "gpuforge/lab/contents.h"
+
+namespace gpuforge::lab {
+namespace {
+
+constexpr std::size_t kMostSets = 1024;
+constexpr std::size_t kMostBytes = std::size_t{16} << 30;
+
+Array make_operand(const Operand& operand, std::uint64_t seed, const std::shared_ptr<Context>& context,
+                   device::Stream& stream) {
+  Array array = empty(context, operand.shape, operand.dtype, stream);
+  if (operand.role == Role::output || array.size() == 0) return array;
+  const HostTensor values = make_input(operand, Contents::normal, seed);
+  std::vector<std::byte> bytes(array.bytes());
+  convert_elements(bytes.data(), operand.dtype, values.values.data(), DType::f64, values.values.size());
+  stream.copy_to_device(array.address(), bytes.data(), bytes.size());
+  stream.synchronize();  // the bytes go
+  return array;
+}
+
+}  // namespace
+
+std::size_t operand_sets(std::size_t set_bytes, std::size_t cache_bytes, std::size_t free_bytes) {
+  const std::size_t size = std::max<std::size_t>(set_bytes, 1);
+  const std::size_t wanted = std::max<std::size_t>(4, (3 * cache_bytes + size - 1) / size);
+  const std::size_t fitting = std::min(free_bytes / 10 * 6, kMostBytes) / size;
+  return std::max<std::size_t>(1, std::min({wanted, fitting, kMostSets}));
+}
+
+Workload op_workload(const Op& op, const Problem& problem, std::string_view variant, const Config* config,
+                     const std::shared_ptr<Context>& context, std::size_t most_sets) {
+  const std::vector<Operand> operands = op.operands(problem);
+  Workload work;
+  work.name = op.name;
+  for (const Operand& operand : operands) {
+    work.set_bytes += static_cast<std::size_t>(element_count(operand.shape)) * element_bytes(operand.dtype);
+  }
+  const device::DeviceFacts& facts = context->device().facts();
+  work.sets = std::min(
+      most_sets, operand_sets(work.set_bytes, facts.l2_bytes, context->device().memory_info().free_bytes));
+
+  const auto stream = context->make_stream();
+  auto sets = std::make_shared<std::vector<std::vector<Array>>>(work.sets);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    (*sets)[0].push_back(make_operand(operands[i], 1 + i, context, *stream));
+    for (std::size_t set = 1; set < work.sets; ++set) {
+      const bool output = operands[i].role == Role::output;
+      (*sets)[set].push_back(output ? empty(context, operands[i].shape, operands[i].dtype, *stream)
+                                    : (*sets)[0][i].copy(*stream));
+    }
+  }
+  stream->synchronize();
+  work.enqueue = [sets, run = op.run, problem, variant = std::string(variant),
+                  config = config != nullptr ? std::optional(*config) : std::nullopt](std::size_t set,
+                                                                                      device::Stream& on) {
+    run({.problem = problem,
+         .variant = variant,
+         .config = config ? &*config : nullptr,
+         .operands = (*sets)[set],
+         .stream = on});
+  };
+  return work;
+}
+
+}  // namespace gpuforge::lab

@@ -1,0 +1,28 @@
+// Something to measure: one call, on one of several sets of operands.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "gpuforge/lab/op.h"
+
+namespace gpuforge::lab {
+
+struct Workload {
+  std::string name;
+  std::size_t sets = 1;
+  std::size_t set_bytes = 0;
+  std::function<void(std::size_t set, device::Stream& stream)> enqueue;
+};
+
+// Sets to rotate over, so that no call finds its operands in the cache: enough to fill it three times, at
+// least four, at most 1024, and no more than `free_bytes` hold.
+std::size_t operand_sets(std::size_t set_bytes, std::size_t cache_bytes, std::size_t free_bytes);
+
+// An op's call with random operands; every set holds the same values. out_of_memory when not even one fits.
+Workload op_workload(const Op& op, const Problem& problem, std::string_view variant, const Config* config,
+                     const std::shared_ptr<Context>& context, std::size_t most_sets);
+
+}  // namespace gpuforge::lab
