@@ -35,6 +35,7 @@ struct Option {
   std::span<const std::string_view> values = {};  // offered by completion
   bool only_values = false;                       // anything else is an error
   ValueKind kind = ValueKind::text;
+  bool value_optional = false;  // only --flag=value gives it one; --flag alone is empty
 };
 
 struct Positional {

@@ -70,7 +70,7 @@ std::string zsh_action(std::span<const std::string_view> values, ValueKind kind)
 std::string bash_value_cases(const Command& command) {
   std::string out;
   for (const Option& option : all_options(command)) {
-    if (option.value.empty()) continue;
+    if (option.value.empty() || option.value_optional) continue;
     std::string label = "--" + std::string(option.name);
     if (option.short_name != 0) label += std::string("|-") + option.short_name;
     std::string action = ":";
@@ -150,12 +150,13 @@ std::string zsh_completion(std::span<const Command* const> commands) {
     verbs += format_text("    {}\n", quoted(std::string(command->name) + ":" + zsh_text(command->summary)));
     cases += format_text("    {})\n      _arguments \\\n", names(*command, "|"));
     for (const Option& option : all_options(*command)) {
-      const std::string body = "[" + zsh_text(option.help) + "]" +
-                               (option.value.empty() ? std::string()
-                                                     : ":" + zsh_text(option.value) + ":" +
-                                                           zsh_action(option.values, option.kind));
+      const std::string body =
+          "[" + zsh_text(option.help) + "]" +
+          (option.value.empty() || option.value_optional
+               ? std::string()
+               : ":" + zsh_text(option.value) + ":" + zsh_action(option.values, option.kind));
       const std::string star = option.repeatable ? "*" : "";
-      const std::string equals = option.value.empty() ? "" : "=";
+      const std::string equals = option.value.empty() || option.value_optional ? "" : "=";
       cases += format_text("        {} \\\n", quoted(star + "--" + std::string(option.name) + equals + body));
       if (option.short_name != 0) {
         cases += format_text("        {} \\\n", quoted(star + "-" + option.short_name + body));
@@ -202,7 +203,7 @@ std::string fish_completion(std::span<const Command* const> commands) {
         out += " -x -a " + quoted(words(option.values));
       } else if (option.kind == ValueKind::folder) {
         out += " -x -a '(__fish_complete_directories)'";
-      } else if (!option.value.empty()) {
+      } else if (!option.value.empty() && !option.value_optional) {
         out += option.kind == ValueKind::file ? " -r -F" : " -x";
       }
       out += " -d " + quoted(option.help) + "\n";

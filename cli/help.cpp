@@ -14,7 +14,11 @@ std::string option_label(const Option& option) {
   std::string label =
       option.short_name != 0 ? std::string("-") + option.short_name + ", " : std::string("    ");
   label += "--" + std::string(option.name);
-  if (!option.value.empty()) label += " " + std::string(option.value);
+  if (option.value_optional) {
+    label += format_text("[={}]", option.value);
+  } else if (!option.value.empty()) {
+    label += " " + std::string(option.value);
+  }
   return label;
 }
 

@@ -130,7 +130,8 @@ class Parser {
                      who(), name, text.substr(equals + 1));
       record(*option, text.substr(equals + 1));
     } else {
-      record(*option, option->value.empty() ? std::string() : next_value(*option, "--" + name));
+      const bool alone = option->value.empty() || option->value_optional;
+      record(*option, alone ? std::string() : next_value(*option, "--" + name));
     }
   }
 

@@ -42,4 +42,42 @@ std::string Table::text() const {
   return out;
 }
 
+std::string Table::markdown() const {
+  std::string out;
+  const auto add_line = [&](const std::vector<std::string>& cells) {
+    for (const std::string& cell : cells) {
+      out += "| ";
+      for (const char c : cell) out += c == '|' ? std::string("\\|") : std::string(1, c);
+      out += " ";
+    }
+    out += "|\n";
+  };
+  add_line(headings_);
+  for (const bool right : right_) out += right ? "|---:" : "|---";
+  out += "|\n";
+  for (const auto& row : rows_) add_line(row);
+  return out;
+}
+
+std::string Table::csv() const {
+  std::string out;
+  const auto add_line = [&](const std::vector<std::string>& cells) {
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (i > 0) out += ",";
+      const bool plain = cells[i].find_first_of(",\"\n") == std::string::npos;
+      if (plain) {
+        out += cells[i];
+        continue;
+      }
+      out += '"';
+      for (const char c : cells[i]) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+      out += '"';
+    }
+    out += "\n";
+  };
+  add_line(headings_);
+  for (const auto& row : rows_) add_line(row);
+  return out;
+}
+
 }  // namespace gpuforge::cli

@@ -13,6 +13,8 @@ class Table {
   void add_row(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
   std::string text() const;  // with a final newline
+  std::string markdown() const;
+  std::string csv() const;  // RFC 4180, lines end with \n
 
  private:
   std::vector<std::string> headings_;

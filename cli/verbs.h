@@ -13,6 +13,7 @@ extern const Command kCompileCommand;
 extern const Command kRunCommand;
 extern const Command kOpsCommand;
 extern const Command kCheckCommand;
+extern const Command kBenchCommand;
 extern const Command kLayoutCommand;
 extern const Command kCacheCommand;
 extern const Command kCompletionCommand;
