@@ -13,22 +13,10 @@
 #include "cli/verbs.h"
 #include "gpuforge/base/error.h"
 #include "gpuforge/base/file.h"
+#include "gpuforge/base/find_program.h"
 
 namespace gpuforge::cli {
 namespace {
-
-std::optional<std::filesystem::path> find_program(const Environment& environment, std::string_view program) {
-  const std::string folders = environment.path.value_or("");
-  for (std::size_t at = 0; at <= folders.size();) {
-    const std::size_t end = std::min(folders.find(':', at), folders.size());
-    const std::filesystem::path candidate = std::filesystem::path(folders.substr(at, end - at)) / program;
-    std::error_code ignored;
-    if (std::filesystem::is_regular_file(candidate, ignored) && ::access(candidate.c_str(), X_OK) == 0)
-      return candidate;
-    at = end + 1;
-  }
-  return std::nullopt;
-}
 
 struct Profiler {
   std::string_view program;
@@ -44,7 +32,7 @@ constexpr Profiler kProfilers[] = {
 
 void check_profilers(const Session& session, Findings& findings) {
   for (const Profiler& profiler : kProfilers) {
-    if (const auto path = find_program(session.environment, profiler.program)) {
+    if (const auto path = find_program(profiler.program, session.environment.path.value_or(""))) {
       findings.push_back({"profilers", Status::pass, path->string(), {}, {}});
     } else {
       findings.push_back({"profilers", Status::warn, format_text("{} is not on PATH", profiler.program),

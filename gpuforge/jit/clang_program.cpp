@@ -1,13 +1,12 @@
 #include "gpuforge/jit/clang_program.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <set>
 
 #include "gpuforge/base/child_process.h"
+#include "gpuforge/base/find_program.h"
 
 namespace gpuforge::jit {
 namespace {
@@ -18,22 +17,6 @@ constexpr std::chrono::seconds kAnswerLimit{20};
 // Those that were tried come first.
 constexpr std::string_view kNames[] = {"clang++-19", "clang++-18", "clang++-17", "clang++-16",
                                        "clang++-20", "clang++-21", "clang++"};
-
-std::vector<fs::path> folders_of(std::string_view search_path) {
-  std::vector<fs::path> folders;
-  while (!search_path.empty()) {
-    const std::size_t colon = std::min(search_path.find(':'), search_path.size());
-    fs::path folder(search_path.substr(0, colon));
-    if (folder.is_absolute()) folders.push_back(std::move(folder));
-    search_path.remove_prefix(std::min(colon + 1, search_path.size()));
-  }
-  return folders;
-}
-
-bool is_program(const fs::path& path) {
-  std::error_code failed;
-  return fs::is_regular_file(path, failed) && ::access(path.c_str(), X_OK) == 0;
-}
 
 int leading_number(std::string_view text) {
   int number = 0;
@@ -88,7 +71,7 @@ std::optional<ClangProgram> read_clang_answer(std::string_view answer) {
 }
 
 std::vector<fs::path> clang_candidates(std::string_view search_path) {
-  const std::vector<fs::path> folders = folders_of(search_path);
+  const std::vector<fs::path> folders = search_folders(search_path);
   std::vector<fs::path> candidates;
   for (const std::string_view name : kNames)
     for (const fs::path& folder : folders)

@@ -12,27 +12,14 @@
 
 #include "gpuforge/base/child_process.h"
 #include "gpuforge/base/error.h"
+#include "gpuforge/base/find_program.h"
 
 namespace gpuforge::layout {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::string_view kConverter = "rsvg-convert";
 constexpr std::chrono::seconds kLimit{60};
 constexpr std::int64_t kLongestSide = 4096;
-
-std::optional<fs::path> find_converter(const std::string& folders) {
-  for (std::size_t at = 0; at <= folders.size();) {
-    const std::size_t end = std::min(folders.find(':', at), folders.size());
-    const fs::path candidate = fs::path(folders.substr(at, end - at)) / kConverter;
-    std::error_code ignored;
-    if (end > at && fs::is_regular_file(candidate, ignored) && ::access(candidate.c_str(), X_OK) == 0)
-      return candidate;
-    at = end + 1;
-  }
-  return std::nullopt;
-}
 
 // The picture in memory, where the child can open it by name: nothing can be left behind on disk.
 class MemoryFile {
@@ -73,7 +60,7 @@ std::int64_t attribute(std::string_view svg, std::string_view name) {
 }  // namespace
 
 std::string rasterise(std::string_view svg, const std::optional<std::string>& search_path) {
-  const std::optional<fs::path> converter = find_converter(search_path.value_or(""));
+  const std::optional<std::filesystem::path> converter = find_program(kConverter, search_path.value_or(""));
   if (!converter)
     throw Error(
         ErrorCode::unavailable,

@@ -135,7 +135,9 @@ std::string LaunchReport::json() const {
   totals.set("divergent_branches", all.divergent);
   SiteCounters global = in("global");
   global.least_sectors = least_sectors;
-  totals.set("global", memory_json(global, "global"));
+  Json moved = memory_json(global, "global");
+  moved.set("least_read_bytes", least_read_sectors * kSectorBytes);
+  totals.set("global", std::move(moved));
   totals.set("shared", memory_json(in("shared"), "shared"));
   out.set("totals", std::move(totals));
 

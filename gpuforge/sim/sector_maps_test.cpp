@@ -58,6 +58,7 @@ TEST(SectorMaps, ALaunchReadsAndWritesEachSectorOnceAtLeast) {
     EXPECT_EQ(report.at("twice.cu:5").least_sectors, row);
     EXPECT_EQ(report.at("twice.cu:6").least_sectors, written);
     EXPECT_EQ(report.least_sectors, row + written);
+    EXPECT_EQ(report.least_read_sectors, row);
     EXPECT_DOUBLE_EQ(report.moved_over_least("twice.cu:5"), 4.0);
     EXPECT_DOUBLE_EQ(report.moved_over_least(),
                      static_cast<double>(6 * row) / static_cast<double>(row + written));

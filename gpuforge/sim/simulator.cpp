@@ -71,7 +71,8 @@ void fill_least(const Launch& launch, LaunchReport& report) {
   }
   for (const auto& [line, sites] : lines)
     report.sites[sites.front()].counters.least_sectors = maps->count(sites);
-  report.least_sectors = maps->count(reading) + maps->count(writing);
+  report.least_read_sectors = maps->count(reading);
+  report.least_sectors = report.least_read_sectors + maps->count(writing);
 }
 
 void fill_sites(const Launch& launch, LaunchReport& report) {
