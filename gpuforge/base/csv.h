@@ -14,8 +14,8 @@ struct CsvTable {
   bool cut_off = false;      // the text ends inside a quoted field
 };
 
-// Fields stand between commas, in quotes where they hold commas, quotes (doubled) or line ends; lines end with
-// LF or CRLF. Never fails: a quote in the middle of a field is taken as it is.
+// Fields stand between commas, in quotes where they hold commas, quotes (doubled) or line ends; lines end
+// with LF or CRLF. Never fails: a quote in the middle of a field is taken as it is.
 CsvTable parse_csv(std::string_view text);
 
 // A field as it must be written to be read back.

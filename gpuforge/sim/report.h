@@ -31,9 +31,9 @@ struct LaunchReport {
   // Different sectors of global memory that were read, and those that were written: what must be moved.
   std::uint64_t least_sectors = 0;
   std::uint64_t least_read_sectors = 0;  // of these, the ones that were read
-  std::vector<Finding> findings;  // in the order found
-  std::vector<SiteReport> sites;  // in the order of the PTX
-  std::string printed;            // by printf, also handed to the sink as it happened
+  std::vector<Finding> findings;         // in the order found
+  std::vector<SiteReport> sites;         // in the order of the PTX
+  std::string printed;                   // by printf, also handed to the sink as it happened
 
   bool clean() const;  // no finding that is not suppressed
   std::uint64_t count(FindingKind kind) const;
