@@ -13,30 +13,21 @@
 #include "cli/verbs.h"
 #include "gpuforge/base/error.h"
 #include "gpuforge/base/file.h"
-#include "gpuforge/base/find_program.h"
+#include "gpuforge/lab/profiler.h"
 
 namespace gpuforge::cli {
 namespace {
 
-struct Profiler {
-  std::string_view program;
-  std::string_view costs;
-  std::string_view fix;
-};
-constexpr Profiler kProfilers[] = {
-    {"ncu", "no counters of a single kernel", "install NVIDIA Nsight Compute"},
-    {"nsys", "no time line of a whole program", "install NVIDIA Nsight Systems"},
-    {"compute-sanitizer", "bad accesses and races on the GPU are not located",
-     "install NVIDIA's compute-sanitizer, part of the CUDA toolkit"},
-};
-
 void check_profilers(const Session& session, Findings& findings) {
-  for (const Profiler& profiler : kProfilers) {
-    if (const auto path = find_program(profiler.program, session.environment.path.value_or(""))) {
+  for (const lab::Profiler profiler : lab::kProfilers) {
+    const lab::ProfilerFacts& facts = lab::facts(profiler);
+    if (const auto path = lab::find_profiler(profiler, session.environment)) {
       findings.push_back({"profilers", Status::pass, path->string(), {}, {}});
     } else {
-      findings.push_back({"profilers", Status::warn, format_text("{} is not on PATH", profiler.program),
-                          std::string(profiler.costs), std::string(profiler.fix)});
+      findings.push_back(
+          {"profilers", Status::warn,
+           format_text("{} is neither on PATH nor where NVIDIA's packages put it", facts.program),
+           std::string(facts.costs), std::string(facts.fix)});
     }
   }
 }

@@ -1,7 +1,9 @@
 // A program run with a time limit: for what may hang or crash, such as the first call into a GPU driver.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -24,5 +26,32 @@ std::string describe(const ChildResult& result, std::chrono::milliseconds limit)
 // a child that cannot be killed.
 ChildResult run_child(const std::filesystem::path& program, const std::vector<std::string>& arguments,
                       std::chrono::milliseconds limit);
+
+// A program that someone watches: what it prints is passed on as it comes, and kept. It runs in a process
+// group of its own, so that a signal reaches it once, by end(), and until it ends by itself.
+class WatchedChild {
+ public:
+  static constexpr std::size_t kKeptBytes = 4 << 20;
+  // Its stdout and stderr go to these file descriptors.
+  WatchedChild(const std::filesystem::path& program, const std::vector<std::string>& arguments, int out,
+               int err);
+  ~WatchedChild();  // kills it if it still runs
+  WatchedChild(const WatchedChild&) = delete;
+  WatchedChild& operator=(const WatchedChild&) = delete;
+
+  // How it ended; `out` has both streams as they came, of more than kKeptBytes the newest.
+  ChildResult wait();
+  // From another thread, while wait() waits: sends the signal to the program and those it started, and waits;
+  // what is still there after the limit is killed.
+  void end(int signal, std::chrono::milliseconds limit);
+
+ private:
+  void pass_on(int from, int to, std::string& kept) const;
+  int pid_ = -1;
+  int streams_[2] = {-1, -1};
+  int targets_[2] = {-1, -1};
+  ChildResult result_;
+  std::atomic<bool> ended_ = false;
+};
 
 }  // namespace gpuforge
