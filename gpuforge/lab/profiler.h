@@ -28,7 +28,8 @@ struct ProfilerFacts {
 const ProfilerFacts& facts(Profiler profiler);
 
 // PATH, then CUDA_HOME, then where NVIDIA's packages put them: /usr/local/cuda, the newest below
-// /opt/nvidia/nsight-compute and nsight-systems; GPUFORGE_LIBRARY_PATH=none keeps it to PATH. `root` stands before these folders, for tests.
+// /opt/nvidia/nsight-compute and nsight-systems; GPUFORGE_LIBRARY_PATH=none keeps it to PATH. `root` stands
+// before these folders, for tests.
 std::optional<std::filesystem::path> find_profiler(Profiler profiler, const Environment& environment,
                                                    const std::filesystem::path& root = "/");
 
