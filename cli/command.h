@@ -62,6 +62,10 @@ struct Command {
   std::span<const Positional> positionals = {};
   std::span<const Option> options = {};
   std::span<const Example> examples = {};
+  // For a verb that starts other programs: once its first positional is one of `passing_after`, options but
+  // these and words are kept for the other program, and all behind `--` for what that runs.
+  std::span<const std::string_view> passing_after = {};
+  std::span<const std::string_view> passing_options = {};
   bool hidden = false;                                // ours: not listed, not completed
   bool needs_settings = true;                         // false: works whatever the configuration files say
   int (*run)(Session&, const Invocation&) = nullptr;  // the exit code
@@ -79,6 +83,8 @@ class Invocation {
   bool help = false;
   bool version = false;
   std::vector<std::string> positionals;
+  std::vector<std::string> passed;  // for the other program, in order
+  std::vector<std::string> behind;  // what stood behind `--`
 
   bool has(std::string_view option) const;
   std::optional<std::string> value(std::string_view option) const;  // the last one given

@@ -27,7 +27,9 @@ class Parser {
     if (asks_for_help()) return help_invocation();
     for (; at_ < arguments_.size(); ++at_) {
       const std::string& token = arguments_[at_];
-      if (options_ended_ || token.size() < 2 || token[0] != '-') {
+      if (passes_on()) {
+        take_passing(token);
+      } else if (options_ended_ || token.size() < 2 || token[0] != '-') {
         take_positional(token);
       } else if (token == "--") {
         options_ended_ = true;
@@ -42,6 +44,28 @@ class Parser {
   }
 
  private:
+  static bool contains(std::span<const std::string_view> values, std::string_view value) {
+    return std::find(values.begin(), values.end(), value) != values.end();
+  }
+
+  bool passes_on() const {
+    return invocation_.command != nullptr && !invocation_.positionals.empty() &&
+           contains(invocation_.command->passing_after, invocation_.positionals.front());
+  }
+
+  void take_passing(const std::string& token) {
+    if (options_ended_) {
+      invocation_.behind.push_back(token);
+    } else if (token == "--") {
+      options_ended_ = true;
+    } else if (token.starts_with("--") &&
+               contains(invocation_.command->passing_options, token.substr(2, token.find('=') - 2))) {
+      take_long(token.substr(2));
+    } else {
+      invocation_.passed.push_back(token);
+    }
+  }
+
   // Someone who asks for help gets it, whatever else the line says.
   bool asks_for_help() const {
     for (const std::string& token : arguments_) {

@@ -100,6 +100,44 @@ TEST(Parse, CommonOptionsMayStandBeforeTheVerbAndAreOverridden) {
   EXPECT_TRUE(got.has("json"));
 }
 
+constexpr std::string_view kWraps[] = {"tool"};
+constexpr std::string_view kOurs[] = {"fast", "size"};
+constexpr Option kWrapOptions[] = {{.name = "fast"}, {.name = "size", .value = "N"}, {.name = "slow"}};
+constexpr Positional kWrapPositionals[] = {{.name = "WITH", .required = true}, {.name = "FILE"}};
+constexpr Command kWrap = {.name = "wrap",
+                           .positionals = kWrapPositionals,
+                           .options = kWrapOptions,
+                           .passing_after = kWraps,
+                           .passing_options = kOurs};
+
+Invocation wrap_line(const std::vector<std::string>& arguments) {
+  constexpr const Command* kOnlyWrap[] = {&kWrap};
+  return parse_command_line(arguments, kOnlyWrap);
+}
+
+TEST(Parse, WhatAnotherProgramIsToGetIsKeptInOrder) {
+  const Invocation got =
+      wrap_line({"--json", "wrap", "tool", "--set", "full", "-c", "3", "--size", "4", "--slow",
+                 "--device=all", "--fast", "x", "--", "run", "--fast", "--", "y"});
+  EXPECT_EQ(got.positionals, (std::vector<std::string>{"tool"}));
+  EXPECT_EQ(got.passed,
+            (std::vector<std::string>{"--set", "full", "-c", "3", "--slow", "--device=all", "x"}));
+  EXPECT_EQ(got.behind, (std::vector<std::string>{"run", "--fast", "--", "y"}));
+  EXPECT_TRUE(got.has("fast"));
+  EXPECT_TRUE(got.has("json"));
+  EXPECT_FALSE(got.has("slow"));
+  EXPECT_EQ(got.value("size"), "4");
+}
+
+TEST(Parse, OtherPartsOfSuchAVerbAreReadAsUsual) {
+  const Invocation got = wrap_line({"wrap", "plain", "--slow", "file"});
+  EXPECT_TRUE(got.has("slow"));
+  EXPECT_EQ(got.positionals, (std::vector<std::string>{"plain", "file"}));
+  EXPECT_TRUE(got.passed.empty());
+  EXPECT_THROW(wrap_line({"wrap", "plain", "--set", "full"}), Error);
+  EXPECT_THROW(wrap_line({"wrap", "tool", "--size", "--", "run"}), Error);
+}
+
 TEST(Parse, NothingAtAllIsNoVerb) {
   EXPECT_EQ(parse({}).command, nullptr);
   EXPECT_TRUE(parse({"--version"}).version);

@@ -17,6 +17,7 @@ constexpr NcuMetric kMetrics[] = {
      "shared memory",
      {"launch__shared_mem_per_block", "launch__shared_mem_per_block_allocated"}},
     {kGroupLaunch, "waves", {"launch__waves_per_multiprocessor"}},
+    {kGroupLaunch, "warp instructions", {"smsp__inst_executed.sum"}},
     {kGroupLaunch, "active lanes", {"smsp__thread_inst_executed_per_inst_executed.ratio"}},
     {kGroupLaunch, "divergent branches", {"smsp__sass_branch_targets_threads_divergent.sum"}},
     {kGroupThroughput,

@@ -1,6 +1,7 @@
 #include "gpuforge/lab/profile_sim.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "gpuforge/base/convert.h"
 #include "gpuforge/device/sim_device.h"
@@ -18,29 +19,38 @@ Array make_operand(const Operand& operand, std::uint64_t seed, const std::shared
   return from_host(context, bytes, operand.shape, operand.dtype, stream);
 }
 
-}  // namespace
-
-SimProfile profile_on_sim(const Op& op, const SimProfileRequest& request,
-                          const std::shared_ptr<Context>& context) {
-  auto* const sim = dynamic_cast<device::SimDevice*>(&context->device());
-  GPUFORGE_CHECK(sim != nullptr, "{}: the simulator counts, and the device is {}", op.name,
-                 context->device().facts().name);
+// `prepared` is called between what makes the operands and the op.
+void run(const Op& op, const OnceRequest& request, const std::shared_ptr<Context>& context,
+         const std::function<void()>& prepared) {
   const auto stream = context->make_stream();
   std::vector<Array> arrays;
   for (const Operand& operand : op.operands(request.problem))
     arrays.push_back(make_operand(operand, request.seed, context, *stream));
-  SimProfile profile;
-  profile.cost = op.cost(request.problem);
-  if (!request.config && op.choose)
-    profile.choice = op.choose(request.problem, request.variant, sim->facts(), context->tuning());
   stream->synchronize();
-  sim->take_reports();  // of what made the operands
+  prepared();
   op.run({.problem = request.problem,
           .variant = request.variant,
           .config = request.config ? &*request.config : nullptr,
           .operands = arrays,
           .stream = *stream});
   stream->synchronize();
+}
+
+}  // namespace
+
+void run_once(const Op& op, const OnceRequest& request, const std::shared_ptr<Context>& context) {
+  run(op, request, context, [] {});
+}
+
+SimProfile profile_on_sim(const Op& op, const OnceRequest& request, const std::shared_ptr<Context>& context) {
+  auto* const sim = dynamic_cast<device::SimDevice*>(&context->device());
+  GPUFORGE_CHECK(sim != nullptr, "{}: the simulator counts, and the device is {}", op.name,
+                 context->device().facts().name);
+  SimProfile profile;
+  profile.cost = op.cost(request.problem);
+  if (!request.config && op.choose)
+    profile.choice = op.choose(request.problem, request.variant, sim->facts(), context->tuning());
+  run(op, request, context, [&] { sim->take_reports(); });
   profile.launches = sim->take_reports();
   return profile;
 }
@@ -54,8 +64,8 @@ Problem usual_problem(const Op& op) {
   return usual;
 }
 
-std::vector<KernelResources> kernel_resources(const Op& op, const SimProfileRequest& request,
-                                              Context& context, const jit::Arch& arch) {
+std::vector<KernelResources> kernel_resources(const Op& op, const OnceRequest& request, Context& context,
+                                              const jit::Arch& arch) {
   std::vector<KernelResources> all;
   if (!op.kernels) return all;
   const Config* const config = request.config ? &*request.config : nullptr;

@@ -1,4 +1,5 @@
-// One run of an op in the simulator, and what was counted; and what compiling its kernels told.
+// One run of an op for a profiler to look at; the same in the simulator, with what was counted; and what
+// compiling its kernels told.
 #pragma once
 
 #include <memory>
@@ -11,12 +12,15 @@
 
 namespace gpuforge::lab {
 
-struct SimProfileRequest {
+struct OnceRequest {
   Problem problem;  // complete
   std::string variant;
   std::optional<Config> config;
   std::uint64_t seed = 1;
 };
+
+// Operands are made, then the op runs once, and has ended.
+void run_once(const Op& op, const OnceRequest& request, const std::shared_ptr<Context>& context);
 
 struct SimProfile {
   std::vector<sim::LaunchReport> launches;  // in the order they ended
@@ -25,8 +29,7 @@ struct SimProfile {
 };
 // invalid_argument when the context's device is not the simulator, and when the simulator finds something
 // wrong with the kernel.
-SimProfile profile_on_sim(const Op& op, const SimProfileRequest& request,
-                          const std::shared_ptr<Context>& context);
+SimProfile profile_on_sim(const Op& op, const OnceRequest& request, const std::shared_ptr<Context>& context);
 
 // The largest of the problems that `check` goes through, in the op's f32 or first dtype: for who names none.
 Problem usual_problem(const Op& op);
@@ -38,7 +41,7 @@ struct KernelResources {
   jit::Entry entry;
   jit::Arch arch;
 };
-std::vector<KernelResources> kernel_resources(const Op& op, const SimProfileRequest& request,
-                                              Context& context, const jit::Arch& arch);
+std::vector<KernelResources> kernel_resources(const Op& op, const OnceRequest& request, Context& context,
+                                              const jit::Arch& arch);
 
 }  // namespace gpuforge::lab
