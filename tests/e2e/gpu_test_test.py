@@ -1,0 +1,110 @@
+"""tools/gpu_test with stand-ins for the built programs: what it runs, what it reports, how it ends."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+GPUFORGE = """#!/bin/sh
+echo "$@" >> "$CALLS"
+case "$*" in
+  *devices*) cat "$DEVICES";;
+  check*) echo '63 checks, all good'; exit ${CHECK_EXIT:-0};;
+  profile*racecheck*) exit ${RACECHECK_EXIT:-0};;
+  bench*) echo '| case | GB/s |'; [ -n "$BENCH_HANGS" ] && sleep 60; exit 0;;
+esac
+"""
+ROOM = """#!/bin/sh
+case "$*" in
+  *--gtest_list_tests*) printf 'Suite.\\n  OnGpu\\n';;
+  *) echo "$@" >> "$CALLS"; printf '[==========]\\n%b' "$ROOM_SAYS"; exit ${ROOM_EXIT:-0};;
+esac
+"""
+GPU = {"devices": [{"kind": "cuda", "name": "cuda:0", "product": "NVIDIA H200", "usable": True, "reason": ""}]}
+NO_GPU = {"devices": [{"kind": "cuda", "name": "cuda", "product": "", "usable": False, "reason": "no driver here"}]}
+
+
+class GpuTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="gpuforge-gpu-test-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "bin").mkdir()
+        self.program("gpuforge", GPUFORGE)
+        self.program("device_test", ROOM)
+        self.program("text_test", "#!/bin/sh\necho 'Suite.'\n")  # none of its tests is for a GPU
+
+    def program(self, name, text):
+        path = self.folder / "bin" / name
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def run_tool(self, *arguments, devices=GPU, **variables):
+        (self.folder / "devices.json").write_text(json.dumps(devices))
+        environment = {**os.environ, "CALLS": str(self.folder / "calls"), "DEVICES": str(self.folder / "devices.json"),
+                       "ROOM_SAYS": "[       OK ] Suite.OnGpu (1 ms)\\n[  PASSED  ] 1 test.\\n", **variables}
+        result = subprocess.run([sys.executable, ROOT / "tools/gpu_test", self.folder / "bin", self.folder / "out", *arguments],
+                                capture_output=True, text=True, env=environment, timeout=60)
+        report = self.folder / "out/report.md"
+        return result.returncode, report.read_text() if report.exists() else "", result.stdout + result.stderr
+
+    STEPS = ("--only", "_test", "--only", "check", "--only", "bench")
+
+    def test_all_good(self):
+        code, report, _ = self.run_tool(*self.STEPS)
+        self.assertEqual(code, 0, report)
+        self.assertIn("NVIDIA H200", report)
+        self.assertIn("| device_test | ok |", report)
+        self.assertNotIn("text_test", report)
+        self.assertIn("63 checks, all good", report)
+        self.assertIn("| case | GB/s |", report)
+        calls = (self.folder / "calls").read_text()
+        for call in ("--gtest_filter=*Gpu*\n", "check --all --device cuda:0", "sanitizer --tool memcheck -- check softmax_online",
+                     "sanitizer --tool racecheck -- check copy_transpose", "bench --suite smoke"):
+            self.assertIn(call, calls)
+
+    def test_a_failure_is_reported_with_the_end_of_its_log(self):
+        code, report, talk = self.run_tool(*self.STEPS, CHECK_EXIT="1")
+        self.assertEqual(code, 1)
+        self.assertIn("| check_all | FAILED |", report)
+        self.assertIn("## check_all: FAILED", report)
+        self.assertIn("63 checks", talk)
+        self.assertEqual(self.run_tool(*self.STEPS, ROOM_EXIT="1")[0], 1)
+
+    def test_a_step_that_hangs_is_ended(self):
+        code, report, _ = self.run_tool("--only", "bench", "--step-timeout", "0.5", BENCH_HANGS="1")
+        self.assertEqual(code, 1)
+        self.assertIn("| bench_smoke | timed out |", report)
+
+    def test_what_is_missing_is_no_success(self):
+        code, report, _ = self.run_tool(*self.STEPS, RACECHECK_EXIT="3")
+        self.assertEqual(code, 3)
+        self.assertIn("| racecheck_copy_transpose | missing |", report)
+        self.assertEqual(self.run_tool(*self.STEPS, "--allow-missing", RACECHECK_EXIT="3")[0], 0)
+        skipped = "[  SKIPPED ] Suite.OnGpu (0 ms)\\n[  PASSED  ] 0 tests.\\n"
+        code, report, _ = self.run_tool("--only", "device_test", ROOM_SAYS=skipped)
+        self.assertEqual(code, 3)
+        self.assertIn("- device_test: Suite.OnGpu", report)
+
+    def test_without_a_gpu(self):
+        code, report, talk = self.run_tool(devices=NO_GPU)
+        self.assertEqual(code, 3)
+        self.assertIn("Nothing was run: no driver here", report)
+        self.assertIn("no driver here", talk)
+
+    def test_nothing_chosen_is_no_success(self):
+        self.assertEqual(self.run_tool("--only", "nothing_like_this")[0], 1)
+
+    def test_a_folder_without_programs(self):
+        (self.folder / "bin/gpuforge").unlink()
+        code, _, talk = self.run_tool()
+        self.assertEqual(code, 2)
+        self.assertIn("build/release/bin", talk)
+
+
+if __name__ == "__main__":
+    unittest.main()
