@@ -1,9 +1,11 @@
 #include "gpuforge/base/yaml.h"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 
 #include "gpuforge/base/error.h"
 #include "gpuforge/base/suggest.h"
@@ -19,6 +21,40 @@ bool read_number(std::string_view text, T& value) {
   if (text.starts_with('+')) text.remove_prefix(1);
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
   return result.ec == std::errc() && result.ptr == text.data() + text.size() && !text.empty();
+}
+
+// Sees the documents of a text and none of what is in them.
+struct DocumentCounter final : YAML::EventHandler {
+  int count = 0;
+  bool stuck = false;  // a document that begins where the one before it did
+  YAML::Mark first;
+  YAML::Mark second;
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    (count == 0 ? first : second) = mark;
+    stuck = count > 0 && mark.pos == first.pos;
+    ++count;
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+  }
+  void OnMapEnd() override {}
+};
+
+// Up to two.
+DocumentCounter count_documents(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentCounter counter;
+  while (counter.count < 2 && parser.HandleNextDocument(counter)) {
+  }
+  return counter;
 }
 
 }  // namespace
@@ -74,10 +110,12 @@ struct Yaml::Reader {
 Yaml Yaml::parse(std::string_view text, std::string_view name, int first_line) {
   Reader reader{std::make_shared<const std::string>(name), first_line};
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-    if (documents.size() > 1) reader.make(documents[1].Mark()).fail("expected one document; found a second");
-    if (documents.empty()) return reader.make(YAML::Mark::null_mark());
-    return reader.read(documents[0], YAML::Mark::null_mark(), 0);
+    // Not YAML::LoadAll: for some texts (",") it finds documents without end.
+    const DocumentCounter documents = count_documents(std::string(text));
+    if (documents.stuck) reader.make(documents.second).fail("this cannot begin a value");
+    if (documents.count > 1) reader.make(documents.second).fail("expected one document; found a second");
+    if (documents.count == 0) return reader.make(YAML::Mark::null_mark());
+    return reader.read(YAML::Load(std::string(text)), YAML::Mark::null_mark(), 0);
   } catch (const YAML::Exception& error) {
     reader.make(error.mark).fail(error.msg);
   }
