@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -108,6 +109,7 @@ struct Call {
 
 struct Op {
   std::string name;
+  std::filesystem::path file;  // of a user's kernel; empty: one of the library's
   std::string summary;
   std::vector<Variant> variants;  // the first is the one taken when none is named
   std::vector<DType> dtypes;
