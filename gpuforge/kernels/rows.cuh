@@ -115,8 +115,7 @@ __device__ inline RowOffsets<kArrays> row_offsets(const Rows<kArrays>& all, long
 template <typename T, int kCount>
 struct Packed {
   static constexpr int kBytes = kCount * static_cast<int>(sizeof(T));
-  static constexpr int kWords = kBytes / 4;
-  static_assert(kBytes >= 4, "a single narrow element is loaded as what it is");
+  static constexpr int kWords = kBytes < 4 ? 1 : kBytes / 4;
   unsigned words[kWords];
 
   // `from` is aligned to kBytes, or to 16 where that is less.
@@ -136,8 +135,10 @@ struct Packed {
       const auto moved = *reinterpret_cast<const typename rows::Moved<8>::Type*>(from);
       result.words[0] = moved.x;
       result.words[1] = moved.y;
-    } else {
+    } else if constexpr (kBytes == 4) {
       result.words[0] = *reinterpret_cast<const typename rows::Moved<4>::Type*>(from);
+    } else {
+      result.words[0] = from->bits;
     }
     return result;
   }
@@ -159,8 +160,10 @@ struct Packed {
       moved.x = words[0];
       moved.y = words[1];
       *reinterpret_cast<typename rows::Moved<8>::Type*>(to) = moved;
-    } else {
+    } else if constexpr (kBytes == 4) {
       *reinterpret_cast<typename rows::Moved<4>::Type*>(to) = words[0];
+    } else {
+      to->bits = static_cast<unsigned short>(words[0]);
     }
   }
 
@@ -174,7 +177,7 @@ struct Packed {
         T low, high;
         rows::unpack(low, high, words[i]);
         values[2 * i] = static_cast<float>(low);
-        values[2 * i + 1] = static_cast<float>(high);
+        if constexpr (kCount > 1) values[2 * i + 1] = static_cast<float>(high);
       }
     }
   }
@@ -184,6 +187,8 @@ struct Packed {
     if constexpr (sizeof(T) == 4) {
 #pragma unroll
       for (int i = 0; i < kCount; ++i) result.words[i] = narrow::bits_of(values[i]);
+    } else if constexpr (kCount == 1) {
+      result.words[0] = T(values[0]).bits;
     } else {
 #pragma unroll
       for (int i = 0; i < kWords; ++i) result.words[i] = rows::pack<T>(values[2 * i], values[2 * i + 1]);
@@ -195,19 +200,11 @@ struct Packed {
 // The pointers are aligned to kCount elements, or to 16 bytes where that is less.
 template <int kCount, typename T>
 __device__ inline void load_vector(float (&to)[kCount], const T* from) {
-  if constexpr (kCount * sizeof(T) < 4) {
-    to[0] = static_cast<float>(from[0]);
-  } else {
-    Packed<T, kCount>::load(from).to_floats(to);
-  }
+  Packed<T, kCount>::load(from).to_floats(to);
 }
 template <int kCount, typename T>
 __device__ inline void store_vector(T* to, const float (&from)[kCount]) {
-  if constexpr (kCount * sizeof(T) < 4) {
-    to[0] = T(from[0]);
-  } else {
-    Packed<T, kCount>::from_floats(from).store(to);
-  }
+  Packed<T, kCount>::from_floats(from).store(to);
 }
 
 // A row of neighbours as vectors: `head` elements alone, so that the first vector is aligned, `vectors` times

@@ -40,7 +40,7 @@ std::string_view device_op(ReduceOp op) {
 
 // Of what reduce.cu keeps of a part of a row, in floats.
 std::int64_t part_words(ReduceOp op) {
-  return op == ReduceOp::prod ? 4 : 1;
+  return op == ReduceOp::prod ? 2 : 1;
 }
 
 double of_nothing(ReduceOp op) {
@@ -154,30 +154,32 @@ void launch_reduce(const Array& out, const Array& x, const Rows& rows, ReduceOp 
   Context& context = x.context();
   const auto kernels = reduce_kernels(context, rows, x.address(), x.dtype(), op, config);
   const DeviceRows<2> device = device_rows<2>(rows);
-  const float divisor = op == ReduceOp::mean ? static_cast<float>(rows.length) : 1.0f;
+  const float scale = op == ReduceOp::mean ? 1.0f / static_cast<float>(rows.length) : 1.0f;
   device::LaunchConfig launch;
   if (config.naive) {
     launch.grid.x = grid_for(rows.count, kNaiveThreads);
     launch.block.x = kNaiveThreads;
-    (*kernels[0])(launch, stream, out, x, device, divisor);
+    (*kernels[0])(launch, stream, out, x, device, scale);
     return;
   }
   const int vector = vector_of(rows, x.address(), x.dtype(), config);
+  // Parts begin alike to each other, whatever the vector.
+  const std::int64_t per_split = ((rows.length + config.split - 1) / config.split + 15) / 16 * 16;
   const std::int64_t across = config.block / config.group;
   launch.grid.x = grid_for(rows.count, kind_of(rows) == RowsKind::columns ? across * vector : across);
   launch.grid.y = static_cast<std::uint32_t>(config.split);
   launch.block.x = static_cast<std::uint32_t>(config.block);
   if (config.split == 1) {
-    (*kernels[0])(launch, stream, out, device::Address{0}, x, device, divisor);
+    (*kernels[0])(launch, stream, out, device::Address{0}, x, device, per_split, scale);
     return;
   }
   const Array parts =
       empty(context.shared_from_this(), {rows.count, config.split, part_words(op)}, DType::f32, stream);
-  (*kernels[0])(launch, stream, out, parts, x, device, divisor);
+  (*kernels[0])(launch, stream, out, parts, x, device, per_split, scale);
   device::LaunchConfig second;
   second.grid.x = grid_for(rows.count, kPartsThreads / 32);
   second.block.x = kPartsThreads;
-  (*kernels[1])(second, stream, out, parts, std::int32_t{config.split}, device, divisor);
+  (*kernels[1])(second, stream, out, parts, std::int32_t{config.split}, device, scale);
 }
 
 void reduce(Array& out, const Array& x, std::int64_t dim, ReduceOp op, const ReduceOptions& options,

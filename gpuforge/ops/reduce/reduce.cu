@@ -1,5 +1,5 @@
 // out[r] = x[r, 0] op x[r, 1] op ... over one axis of views of any strides, op being Sum, Max, Min or
-// Product; mean is the sum over a divisor. Reads every element once, sizeof(T) bytes and one operation each,
+// Product; mean scales the sum. Reads every element once, sizeof(T) bytes and one operation each,
 // and writes one element a row. Computed in float. No thread takes more than kPiece values one after the
 // other before it folds them into its total, so that the error of a long sum grows with its length over
 // kPiece.
@@ -13,10 +13,16 @@ constexpr int kPiece = 128;
 // overflow or vanish on the way to a result that is neither.
 struct Scaled {
   float mantissa;
-  long long exponent;
+  int exponent;
 };
 
-__device__ inline Scaled scaled(float value, long long exponent) {
+// An exponent that more than a million factors would be needed to come back from stays where it is.
+__device__ inline int within_range(int exponent) {
+  constexpr int kFar = 1 << 29;
+  return exponent > kFar ? kFar : exponent < -kFar ? -kFar : exponent;
+}
+
+__device__ inline Scaled scaled(float value, int exponent) {
   unsigned bits = narrow::bits_of(value);
   int code = static_cast<int>(bits >> 23 & 0xffu);
   if (code == 0) {  // zero or subnormal
@@ -27,7 +33,7 @@ __device__ inline Scaled scaled(float value, long long exponent) {
     if (code == 0) return {value, 0};
   }
   if (code == 255) return {value, 0};
-  return {narrow::float_of((bits & 0x807fffffu) | 0x3f800000u), exponent + code - 127};
+  return {narrow::float_of((bits & 0x807fffffu) | 0x3f800000u), within_range(exponent + code - 127)};
 }
 
 __device__ inline float power_of_two(int exponent) {  // -126 to 127
@@ -38,9 +44,8 @@ __device__ inline float power_of_two(int exponent) {  // -126 to 127
 __device__ inline float float_of(Scaled value) {
   if (value.exponent > 127) return value.mantissa * 0x1p127f * 2.0f;
   if (value.exponent < -151) return value.mantissa * 0x1p-126f * 0x1p-126f;
-  const int exponent = static_cast<int>(value.exponent);
-  if (exponent >= -126) return value.mantissa * power_of_two(exponent);
-  return value.mantissa * 0x1p-100f * power_of_two(exponent + 100);
+  if (value.exponent >= -126) return value.mantissa * power_of_two(value.exponent);
+  return value.mantissa * 0x1p-100f * power_of_two(value.exponent + 100);
 }
 __device__ inline float float_of(float value) {
   return value;
@@ -118,18 +123,17 @@ struct Slice {
   long long begin;
   long long end;
 };
-__device__ inline Slice slice_of(long long length) {
-  const long long per = ((length + gridDim.y - 1) / gridDim.y + 15) / 16 * 16;
-  const long long begin = least(length, blockIdx.y * per);
-  return {begin, least(length, begin + per)};
+__device__ inline Slice slice_of(long long length, long long per_split) {
+  const long long begin = least(length, blockIdx.y * per_split);
+  return {begin, least(length, begin + per_split)};
 }
 
 // Of a row: the result when no other block has a part of it, else a part.
 template <typename T, typename Value>
 __device__ inline void write_result(T* out, Value* parts, long long row, long long at, Value value,
-                                    float divisor) {
+                                    float scale) {
   if (gridDim.y == 1) {
-    out[at] = T(float_of(value) / divisor);
+    out[at] = T(float_of(value) * scale);
   } else {
     parts[row * gridDim.y + blockIdx.y] = value;
   }
@@ -140,14 +144,14 @@ __device__ inline void write_result(T* out, Value* parts, long long row, long lo
 template <typename T, typename Op, int kBlock, int kGroup, int kVector, int kFlight>
 __global__ void __launch_bounds__(kBlock)
     reduce_rows(T* out, typename Accumulated<Op>::Value* parts, const T* x,
-                const __grid_constant__ Rows<2> rows, float divisor) {
+                const __grid_constant__ Rows<2> rows, long long per_split, float scale) {
   using Value = typename Accumulated<Op>::Value;
   constexpr int kLanes = kVector == 0 ? 1 : kVector;
   constexpr int kRows = kBlock / kGroup;
   constexpr long long kStep = static_cast<long long>(kPiece) * kGroup * kLanes;
   __shared__ Value slots[kBlock / kWarp];
   const int member = static_cast<int>(threadIdx.x) % kGroup;
-  const Slice slice = slice_of(rows.length);
+  const Slice slice = slice_of(rows.length, per_split);
   for (long long first = static_cast<long long>(blockIdx.x) * kRows; first < rows.count;
        first += static_cast<long long>(gridDim.x) * kRows) {
     const long long row = first + threadIdx.x / kGroup;
@@ -167,7 +171,7 @@ __global__ void __launch_bounds__(kBlock)
       }
     }
     total = group_reduce<kGroup>(total, Op{}, slots);
-    if (row < rows.count && member == 0) write_result(out, parts, row, at.at[1], total, divisor);
+    if (row < rows.count && member == 0) write_result(out, parts, row, at.at[1], total, scale);
   }
 }
 
@@ -176,36 +180,41 @@ __global__ void __launch_bounds__(kBlock)
 template <typename T, typename Op, int kBlock, int kGroup, int kVector, int kFlight>
 __global__ void __launch_bounds__(kBlock)
     reduce_columns(T* out, typename Accumulated<Op>::Value* parts, const T* x,
-                   const __grid_constant__ Rows<2> rows, float divisor) {
+                   const __grid_constant__ Rows<2> rows, long long per_split, float scale) {
   using Value = typename Accumulated<Op>::Value;
   constexpr int kAcross = kBlock / kGroup;
   __shared__ Value halves[kGroup == 1 ? 1 : kBlock / 2][kVector];
   const int member = static_cast<int>(threadIdx.x) / kAcross;
-  const Slice slice = slice_of(rows.length);
+  const Slice slice = slice_of(rows.length, per_split);
   const long long stride = rows.axis_strides[0];
+  const long long out_column = rows.rank > 0 ? rows.strides[1][rows.rank - 1] : 0;
   constexpr long long kRows = static_cast<long long>(kAcross) * kVector;
   for (long long first = blockIdx.x * kRows; first < rows.count; first += gridDim.x * kRows) {
     const long long row = first + threadIdx.x % kAcross * kVector;
+    const RowOffsets<2> at_row = row_offsets(rows, least(row, rows.count - 1));
     Value totals[kVector];
 #pragma unroll
     for (int k = 0; k < kVector; ++k) totals[k] = Op::identity();
     if (row < rows.count) {
-      const T* const column = x + row_offsets(rows, row).at[0];
+      const T* const column = x + at_row.at[0];
       for (long long at = slice.begin + member; at < slice.end;) {
         Value piece[kVector];
 #pragma unroll
         for (int k = 0; k < kVector; ++k) piece[k] = Op::identity();
         for (int done = 0; done < kPiece && at < slice.end; done += kFlight, at += kFlight * kGroup) {
-          float loaded[kFlight][kVector];
+          Packed<T, kVector> loaded[kFlight];
 #pragma unroll
           for (int f = 0; f < kFlight; ++f) {
-            if (at + f * kGroup < slice.end) load_vector(loaded[f], column + (at + f * kGroup) * stride);
+            if (at + f * kGroup < slice.end)
+              loaded[f] = Packed<T, kVector>::load(column + (at + f * kGroup) * stride);
           }
 #pragma unroll
           for (int f = 0; f < kFlight; ++f) {
             if (at + f * kGroup < slice.end) {
+              float values[kVector];
+              loaded[f].to_floats(values);
 #pragma unroll
-              for (int k = 0; k < kVector; ++k) piece[k] = Op{}(piece[k], loaded[f][k]);
+              for (int k = 0; k < kVector; ++k) piece[k] = Op{}(piece[k], values[k]);
             }
           }
         }
@@ -230,7 +239,7 @@ __global__ void __launch_bounds__(kBlock)
     if (member == 0 && row < rows.count) {
 #pragma unroll
       for (int k = 0; k < kVector; ++k)
-        write_result(out, parts, row + k, row_offsets(rows, row + k).at[1], totals[k], divisor);
+        write_result(out, parts, row + k, at_row.at[1] + k * out_column, totals[k], scale);
     }
   }
 }
@@ -239,7 +248,7 @@ __global__ void __launch_bounds__(kBlock)
 template <typename T, typename Op, int kBlock>
 __global__ void __launch_bounds__(kBlock)
     reduce_parts(T* out, const typename Accumulated<Op>::Value* parts, int splits,
-                 const __grid_constant__ Rows<2> rows, float divisor) {
+                 const __grid_constant__ Rows<2> rows, float scale) {
   using Value = typename Accumulated<Op>::Value;
   constexpr int kRows = kBlock / kWarp;
   for (long long first = static_cast<long long>(blockIdx.x) * kRows; first < rows.count;
@@ -251,14 +260,14 @@ __global__ void __launch_bounds__(kBlock)
     }
     total = warp_reduce<kWarp>(total, Op{});
     if (row < rows.count && threadIdx.x % kWarp == 0)
-      out[row_offsets(rows, row).at[1]] = T(float_of(total) / divisor);
+      out[row_offsets(rows, row).at[1]] = T(float_of(total) * scale);
   }
 }
 
 // A thread a row, an element after the other.
 template <typename T, typename Op>
 __global__ void __launch_bounds__(256)
-    reduce_naive(T* out, const T* x, const __grid_constant__ Rows<2> rows, float divisor) {
+    reduce_naive(T* out, const T* x, const __grid_constant__ Rows<2> rows, float scale) {
   using Value = typename Accumulated<Op>::Value;
   const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
   for (long long row = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; row < rows.count;
@@ -271,7 +280,7 @@ __global__ void __launch_bounds__(256)
         piece = Op{}(piece, static_cast<float>(x[at.at[0] + i * rows.axis_strides[0]]));
       total = Op{}(total, piece);
     }
-    out[at.at[1]] = T(float_of(total) / divisor);
+    out[at.at[1]] = T(float_of(total) * scale);
   }
 }
 
