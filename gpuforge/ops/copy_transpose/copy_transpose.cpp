@@ -27,6 +27,11 @@ void check_arguments(const Array& out, const Array& x, const CopyTransposeOption
                  "{}: tile_size is 16, 32 or 0 (its own choice); found {}", kName, options.tile_size);
 }
 
+void check_variant(std::string_view variant) {
+  GPUFORGE_CHECK(variant == "tiled" || variant == "best" || variant == "naive",
+                 "{}: there is no variant '{}'; it has best, tiled, naive", kName, variant);
+}
+
 bool one_of(std::int64_t value, std::initializer_list<std::int64_t> known) {
   return std::find(known.begin(), known.end(), value) != known.end();
 }
@@ -94,8 +99,11 @@ Config to_config(const TransposeConfig& config) {
   return {{"tile", config.tile}, {"rows", config.rows}, {"vector", config.vector}};
 }
 
-TransposeConfig transpose_config(const Config& config, DType dtype) {
-  TransposeConfig result{.tile = config.empty() ? 0 : 32};
+TransposeConfig transpose_config(std::string_view variant, const Config& config, DType dtype) {
+  check_variant(variant);
+  TransposeConfig result{.tile = variant == "naive" ? 0 : 32};
+  GPUFORGE_CHECK(config.empty() == (result.tile == 0), "{}: a configuration of {}{} was expected; found {}",
+                 kName, variant, result.tile == 0 ? ", which has none," : "", to_string(config));
   for (const auto& [key, value] : config) {
     if (key == "tile" && one_of(value, {16, 32, 64})) {
       result.tile = static_cast<int>(value);
@@ -144,12 +152,11 @@ TuningKey transpose_tuning_key(const TransposeProblem& problem, std::string_view
 
 TransposeChoice choose_transpose(const TransposeProblem& problem, std::string_view variant, int tile_size,
                                  const TuningTable& table) {
+  check_variant(variant);
   if (variant == "naive") return {{.tile = 0}, "the naive variant has no choices"};
-  GPUFORGE_CHECK(variant == "tiled" || variant == "best",
-                 "{}: there is no variant '{}'; it has best, tiled, naive", kName, variant);
   if (tile_size != 0) return {{.tile = tile_size}, format_text("tile_size {} was asked for", tile_size)};
   if (const Config* const tuned = table.find(transpose_tuning_key(problem, variant))) {
-    return {transpose_config(*tuned, problem.dtype), "tuned on this device"};
+    return {transpose_config(variant, *tuned, problem.dtype), "tuned on this device"};
   }
   if (problem.rows <= 1 || problem.columns <= 1)
     return {{}, "one row or column: copied straight, without tiles"};
@@ -222,7 +229,7 @@ void copy_transpose(Array& out, const Array& x, const CopyTransposeOptions& opti
   Context& context = x.context();
   const TransposeConfig config =
       options.config != nullptr
-          ? transpose_config(*options.config, problem.dtype)
+          ? transpose_config(options.variant, *options.config, problem.dtype)
           : choose_transpose(problem, options.variant, options.tile_size, context.tuning()).config;
   if (x.size() == 0) return;
   if (context.device().facts().kind == device::DeviceKind::cpu) return copy_transpose_cpu(out, x, stream);

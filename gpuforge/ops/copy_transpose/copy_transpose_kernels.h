@@ -28,8 +28,8 @@ struct TransposeConfig {
   friend bool operator==(const TransposeConfig&, const TransposeConfig&) = default;
 };
 Config to_config(const TransposeConfig& config);
-// invalid_argument for a name or value the kernels do not have.
-TransposeConfig transpose_config(const Config& config, DType dtype);
+// invalid_argument for a variant there is not, and for a name or value its kernels do not have.
+TransposeConfig transpose_config(std::string_view variant, const Config& config, DType dtype);
 std::vector<Config> transpose_configs(std::string_view variant, DType dtype);
 
 struct TransposeChoice {

@@ -82,7 +82,7 @@ lab::Op describe_copy_transpose() {
     if (context.device().facts().kind == device::DeviceKind::cpu) return {};
     const TransposeConfig chosen =
         config != nullptr
-            ? transpose_config(*config, problem.dtype)
+            ? transpose_config(variant, *config, problem.dtype)
             : choose_transpose(problem_of(problem), variant, tile_size(problem), context.tuning()).config;
     return {kernel_of(context, problem, chosen)};
   };

@@ -79,7 +79,11 @@ TEST_P(CopyTranspose, RefusesWhatItCannotDo) {
     EXPECT_THAT(refusal([&] { copy_transpose(out, x, {.config = &bad}, *stream); }),
                 HasSubstr("there is no configuration"));
   }
-  const Config wide{{"tile", 64}, {"rows", 32}};
+  const Config wide{{"tile", 64}, {"rows", 32}}, none;
+  EXPECT_EQ(refusal([&] { copy_transpose(out, x, {.variant = "naive", .config = &wide}, *stream); }),
+            "copy_transpose: a configuration of naive, which has none, was expected; found rows=32 tile=64");
+  EXPECT_EQ(refusal([&] { copy_transpose(out, x, {.config = &none}, *stream); }),
+            "copy_transpose: a configuration of best was expected; found -");
   EXPECT_THAT(refusal([&] { copy_transpose(out, x, {.config = &wide}, *stream); }),
               HasSubstr("more threads than a block"));
 }

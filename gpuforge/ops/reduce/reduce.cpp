@@ -189,7 +189,7 @@ void reduce(Array& out, const Array& x, std::int64_t dim, ReduceOp op, const Red
       reduce_rows(x.shape(), x.strides(), out.strides(), normalize_axis(dim, x.rank(), "reduce"));
   const device::DeviceFacts& facts = x.device().facts();
   const ReduceConfig config = options.config != nullptr
-                                  ? reduce_config(kName, *options.config)
+                                  ? reduce_config(kName, options.variant, *options.config)
                                   : choose_reduce(kName, reduce_problem(rows, x.dtype()), options.variant,
                                                   facts, x.context().tuning())
                                         .config;

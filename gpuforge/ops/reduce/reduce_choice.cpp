@@ -22,6 +22,11 @@ bool is_power_within(std::int64_t value, std::int64_t least, std::int64_t most) 
   return value >= least && value <= most && std::has_single_bit(static_cast<std::uint64_t>(value));
 }
 
+void check_variant(std::string_view who, std::string_view variant) {
+  GPUFORGE_CHECK(variant == "best" || variant == "naive", "{}: there is no variant '{}'; it has best, naive",
+                 who, variant);
+}
+
 // Elements of a load, when memory begins where allocations do.
 std::int64_t vector_of(const ReduceProblem& problem) {
   if (problem.kind == RowsKind::strided) return 1;
@@ -91,12 +96,12 @@ Config to_config(const ReduceConfig& config) {
           {"split", config.split}};
 }
 
-ReduceConfig reduce_config(std::string_view who, const Config& config) {
-  ReduceConfig result;
-  if (config.empty()) {
-    result.naive = true;
-    return result;
-  }
+ReduceConfig reduce_config(std::string_view who, std::string_view variant, const Config& config) {
+  check_variant(who, variant);
+  ReduceConfig result{.naive = variant == "naive"};
+  GPUFORGE_CHECK(config.empty() == result.naive, "{}: a configuration of {} was expected; found {}", who,
+                 result.naive ? "naive, which has none," : "best", to_string(config));
+  if (result.naive) return result;
   for (const auto& [key, value] : config) {
     const int number = static_cast<int>(std::clamp<std::int64_t>(value, -1, 1 << 30));
     if (key == "block" && is_power_within(value, kWarp, kMostThreads)) {
@@ -154,10 +159,10 @@ TuningKey reduce_tuning_key(std::string_view op, const ReduceProblem& problem, s
 
 ReduceChoice choose_reduce(std::string_view who, const ReduceProblem& problem, std::string_view variant,
                            const device::DeviceFacts& facts, const TuningTable& table) {
+  check_variant(who, variant);
   if (variant == "naive") return {{.naive = true}, "the naive variant has no choices"};
-  GPUFORGE_CHECK(variant == "best", "{}: there is no variant '{}'; it has best, naive", who, variant);
   if (const Config* const tuned = table.find(reduce_tuning_key(who, problem, variant))) {
-    return {reduce_config(who, *tuned), "tuned on this device"};
+    return {reduce_config(who, variant, *tuned), "tuned on this device"};
   }
   return problem.kind == RowsKind::columns ? for_columns(problem, facts.multiprocessors)
                                            : for_rows(problem, facts.multiprocessors);

@@ -41,8 +41,8 @@ struct ReduceConfig {
   friend bool operator==(const ReduceConfig&, const ReduceConfig&) = default;
 };
 Config to_config(const ReduceConfig& config);
-// invalid_argument for a name or value the kernels do not have.
-ReduceConfig reduce_config(std::string_view who, const Config& config);
+// invalid_argument for a variant there is not, and for a name or value its kernels do not have.
+ReduceConfig reduce_config(std::string_view who, std::string_view variant, const Config& config);
 std::vector<Config> reduce_configs(const ReduceProblem& problem, const device::DeviceFacts& facts);
 
 struct ReduceChoice {

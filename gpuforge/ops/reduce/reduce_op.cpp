@@ -29,7 +29,7 @@ Rows rows_of(const lab::Problem& problem) {
 
 ReduceConfig config_of(const Context& context, const lab::Problem& problem, std::string_view variant,
                        const Config* config) {
-  if (config != nullptr) return reduce_config("reduce", *config);
+  if (config != nullptr) return reduce_config("reduce", variant, *config);
   return choose_reduce("reduce", reduce_problem(rows_of(problem), problem.dtype), variant,
                        context.device().facts(), context.tuning())
       .config;

@@ -110,7 +110,13 @@ TEST_P(Reduce, RefusesWhatItCannotDo) {
                             Config{{"split", 0}}, Config{{"tile", 8}}}) {
     EXPECT_THAT(refusal(1, {.config = &bad}), HasSubstr("there is no configuration")) << to_string(bad);
   }
-  const Config wide{{"block", 64}, {"group", 128}};
+  const Config wide{{"block", 64}, {"group", 128}}, none;
+  EXPECT_EQ(refusal(1, {.config = &none}),
+            "invalid_argument: reduce: a configuration of best was expected; found -");
+  EXPECT_EQ(refusal(1, {.variant = "naive", .config = &wide}),
+            "invalid_argument: reduce: a configuration of naive, which has none, was expected; found "
+            "block=64 group=128");
+  EXPECT_THAT(refusal(1, {.variant = "fast", .config = &wide}), HasSubstr("no variant 'fast'"));
   EXPECT_EQ(refusal(1, {.config = &wide}), "invalid_argument: reduce: group=128 is more than block=64");
   EXPECT_THAT(
       error_of([&] { reduce(ones(context_, {}, DType::f32, *stream_), 0, ReduceOp::sum, {}, *stream_); }),
@@ -182,7 +188,8 @@ TEST(ReduceChoice, ConfigurationsAreManyAndValid) {
     for (const std::int64_t length : {1, 100, 262144}) {
       const auto configs = reduce_configs({3, length, 3, kind, DType::f32}, facts);
       EXPECT_GE(configs.size(), 20u);
-      for (const Config& config : configs) EXPECT_EQ(to_config(reduce_config("reduce", config)), config);
+      for (const Config& config : configs)
+        EXPECT_EQ(to_config(reduce_config("reduce", "best", config)), config);
     }
   }
 }

@@ -50,8 +50,7 @@ std::int64_t block_for(std::int64_t length) {
 void check_reduce_sum_config(std::string_view variant, const Config& config) {
   check_variant(variant);
   if (variant == "best") {
-    GPUFORGE_CHECK(!config.empty(), "{}: a configuration of best was expected; found none", kName);
-    reduce_config(kName, config);
+    reduce_config(kName, "best", config);
     return;
   }
   for (const auto& [key, value] : config) {
@@ -99,7 +98,7 @@ std::vector<std::shared_ptr<const jit::Kernel>> reduce_sum_kernels(Context& cont
                                                                    std::string_view variant,
                                                                    const Config& config) {
   if (variant == "best")
-    return reduce_kernels(context, rows, x, dtype, ReduceOp::sum, reduce_config(kName, config));
+    return reduce_kernels(context, rows, x, dtype, ReduceOp::sum, reduce_config(kName, "best", config));
   return {
       context.jit().embedded_kernel(kFile, reduce_sum_expression(variant, dtype, config), context.device())};
 }
@@ -120,7 +119,7 @@ void reduce_sum(Array& out, const Array& x, std::int64_t dim, const ReduceSumOpt
   if (rows.length == 0) return out.fill(0, stream);
   if (facts.kind == device::DeviceKind::cpu) return reduce_sum_cpu(out, x, rows, stream);
   if (options.variant == "best")
-    return launch_reduce(out, x, rows, ReduceOp::sum, reduce_config(kName, config), stream);
+    return launch_reduce(out, x, rows, ReduceOp::sum, reduce_config(kName, "best", config), stream);
 
   const bool naive = options.variant == "naive";
   const auto kernels = reduce_sum_kernels(x.context(), rows, x.address(), x.dtype(), options.variant, config);
