@@ -186,7 +186,7 @@ struct PieceVisitor {
 // Of any length: read from memory at every visit.
 template <typename T, int kVector, int kThreads>
 struct HeldRow<T, kVector, 0, kThreads> {
-  static constexpr int kFlight = 4;
+  static constexpr int kFlight = 2;  // more would spill in blocks of 1024 threads
   const T* row;
   long long stride;
   long long length;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kName = "rms_norm_backward";
 constexpr std::string_view kFile = "gpuforge/ops/rms_norm_backward/rms_norm_backward.cu";
-constexpr int kHeldBytes = 64;  // of a row of x and one of dy, a thread: 32 registers
+constexpr int kHeldBytes = 32;  // of a row of x and one of dy, a thread: 16 registers, the sums need more
 constexpr int kAcross = 32, kAlong = 8, kFinishThreads = 128;
 
 Strides along_last_axis(const Shape& shape, std::int64_t stride) {
