@@ -95,16 +95,17 @@ void say_what_is_left_out(Session& session, const lab::CheckPlan& plan) {
 
 void show_failures(Session& session, std::span<const lab::CaseResult> results,
                    const CheckArguments& arguments, std::string_view device) {
-  std::size_t shown = 0;
-  std::size_t failed = 0;
-  for (const lab::CaseResult& result : results) {
-    if (result.report.good()) continue;
-    if (++failed > arguments.failures) continue;
-    ++shown;
-    session.out.write("\n" + failure_text(result, arguments.request.seed, device, session.terminal.columns));
+  const std::vector<const lab::CaseResult*> failures = telling_failures(results);
+  std::string where = format_text(" --device {}", device);
+  if (session.settings.kernel_dir)
+    where += format_text(" --kernel-dir {}", session.settings.kernel_dir->string());
+  for (std::size_t i = 0; i < std::min(failures.size(), arguments.failures); ++i) {
+    session.out.write("\n" +
+                      failure_text(*failures[i], arguments.request.seed, where, session.terminal.columns));
   }
-  if (failed > shown) {
-    session.out.line(format_text("\n{} more failed; --failures {} shows all", failed - shown, failed));
+  if (failures.size() > arguments.failures) {
+    session.out.line(format_text("\n{} more failed; --failures {} shows all",
+                                 failures.size() - arguments.failures, failures.size()));
   }
 }
 
@@ -134,6 +135,8 @@ Json result_json(const lab::CheckPlan& plan, std::span<const lab::CaseResult> re
 // Any ops, wherever they come from. The exit code.
 int check_ops(Session& session, std::span<const lab::Op> ops, const CheckArguments& arguments) {
   const auto start = Clock::now();
+  // What cannot be planned is told before a device is looked for.
+  lab::plan_checks(ops, arguments.request, device::DeviceKind::cpu);
   const std::shared_ptr<Context> context = open_lab_context(session);
   const device::DeviceFacts& facts = context->device().facts();
   const lab::CheckPlan plan = lab::plan_checks(ops, arguments.request, facts.kind);

@@ -1,6 +1,8 @@
 #include "cli/check_report.h"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "cli/help.h"
 #include "cli/quantity.h"
@@ -30,7 +32,14 @@ double worst_ratio(const lab::CheckReport& report) {
   return worst;
 }
 
-std::string repeat_command(const lab::CaseResult& result, std::uint64_t seed, std::string_view device) {
+// Less says more.
+auto obscurity(const lab::CaseResult& result) {
+  const lab::CheckCase& which = result.planned.which;
+  return std::tuple(which.contents != lab::Contents::normal, which.placement != lab::Placement::contiguous,
+                    -element_count(which.problem.shape));
+}
+
+std::string repeat_command(const lab::CaseResult& result, std::uint64_t seed, std::string_view where) {
   const lab::CheckCase& which = result.planned.which;
   std::string text = format_text(
       "gpuforge check {} --variant {} --dtype {} --shape {} --contents {} --placement {}",
@@ -39,7 +48,7 @@ std::string repeat_command(const lab::CaseResult& result, std::uint64_t seed, st
   for (const auto& [option, value] : which.problem.options)
     text += format_text(" --set {}={}", option, value);
   if (seed != 1) text += format_text(" --seed {}", seed);
-  return text + format_text(" --device {}", device);
+  return text + std::string(where);
 }
 
 std::string map_text(const lab::OutputReport& output, int columns) {
@@ -147,7 +156,32 @@ std::string CheckTable::line(const CheckGroup& group) const {
              group.worst == 0 ? "exact" : format_text("{:.3g}", group.worst), show_ms(1000 * group.seconds));
 }
 
-std::string failure_text(const lab::CaseResult& result, std::uint64_t seed, std::string_view device,
+std::vector<const lab::CaseResult*> telling_failures(std::span<const lab::CaseResult> results) {
+  struct Failure {
+    const lab::CaseResult* result;
+    std::size_t group;
+    std::size_t turn;  // of its group
+  };
+  std::vector<Failure> list;
+  std::size_t group = 0;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (i > 0 && !CheckGroup::of(results[i].planned).takes(results[i - 1].planned)) ++group;
+    if (!results[i].report.good()) list.push_back({&results[i], group, 0});
+  }
+  std::stable_sort(list.begin(), list.end(), [](const Failure& a, const Failure& b) {
+    return std::pair(a.group, obscurity(*a.result)) < std::pair(b.group, obscurity(*b.result));
+  });
+  for (std::size_t i = 1; i < list.size(); ++i) {
+    if (list[i].group == list[i - 1].group) list[i].turn = list[i - 1].turn + 1;
+  }
+  std::stable_sort(list.begin(), list.end(),
+                   [](const Failure& a, const Failure& b) { return a.turn < b.turn; });
+  std::vector<const lab::CaseResult*> ordered;
+  for (const Failure& failure : list) ordered.push_back(failure.result);
+  return ordered;
+}
+
+std::string failure_text(const lab::CaseResult& result, std::uint64_t seed, std::string_view where,
                          int columns) {
   std::string text =
       wrap(format_text("FAILED {} {}", result.planned.op->name, lab::to_string(result.planned.which)),
@@ -157,7 +191,7 @@ std::string failure_text(const lab::CaseResult& result, std::uint64_t seed, std:
     text += "- " + wrap(complaint, columns, 2, 2) + "\n";
   }
   for (const lab::OutputReport& output : result.report.outputs) text += map_text(output, columns);
-  text += "  again:\n" + wrap_command_line(repeat_command(result, seed, device), columns, 2) + "\n";
+  text += "  again:\n" + wrap_command_line(repeat_command(result, seed, where), columns, 2) + "\n";
   return text;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,8 +44,13 @@ class CheckTable {
   bool narrow_ = false;
 };
 
-// The case, all that is wrong with it, a map of where, and the command that repeats it.
-std::string failure_text(const lab::CaseResult& result, std::uint64_t seed, std::string_view device,
+// All failures, those that say most first: one of each group, then another of each. Of a group random inputs
+// before hard ones, plain arrays before views, and larger outputs before smaller ones.
+std::vector<const lab::CaseResult*> telling_failures(std::span<const lab::CaseResult> results);
+
+// The case, all that is wrong with it, a map of where, and the command that repeats it, which ends in
+// `where`: " --device sim".
+std::string failure_text(const lab::CaseResult& result, std::uint64_t seed, std::string_view where,
                          int columns);
 
 Json case_json(const lab::CaseResult& result);

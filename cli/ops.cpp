@@ -52,8 +52,8 @@ bool exact(const lab::Tolerance& tolerance) {
 }
 
 std::string operand_text(const lab::Operand& operand) {
-  constexpr std::string_view kRoles[] = {"in", "out", "inout"};
-  return format_text("{} {}", kRoles[static_cast<std::size_t>(operand.role)], operand.name);
+  constexpr std::string_view kRoles[] = {"input", "output", "input and output"};
+  return format_text("{} ({})", operand.name, kRoles[static_cast<std::size_t>(operand.role)]);
 }
 
 std::string tolerance_text(const lab::Tolerance& tolerance) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gpuforge/base/convert.h"
+#include "gpuforge/device/host_machine.h"
 #include "gpuforge/lab/contents.h"
 #include "gpuforge/lab/placement.h"
 #include "gpuforge/lab/sim_watch.h"
@@ -31,6 +32,27 @@ bool holds_only(std::span<const std::byte> element, std::uint8_t pattern) {
                      [&](std::byte byte) { return byte == std::byte{pattern}; });
 }
 
+// The reference and the comparison hold everything as doubles: a shape that was mistyped should be a sentence
+// and not the end of the machine.
+void check_memory(const std::vector<Operand>& operands, std::string_view op) {
+  double elements = 0;
+  double stored_bytes = 0;
+  for (const Operand& operand : operands) {
+    const auto count = static_cast<double>(element_count(operand.shape));
+    elements += count;
+    stored_bytes += count * static_cast<double>(element_bytes(operand.dtype));
+  }
+  if (elements < 1e6) return;
+  const double wanted = elements * 2 * sizeof(double) + stored_bytes * 4;
+  const auto free = static_cast<double>(device::read_host_memory().free_bytes);
+  if (free == 0 || wanted <= free) return;
+  throw Error(
+      ErrorCode::out_of_memory,
+      format_text("{}: comparing {:.0f} elements takes about {:.1f} GiB of the host's memory, and {:.1f} GiB "
+                  "are free; take a smaller shape",
+                  op, elements, wanted / 0x1p30, free / 0x1p30));
+}
+
 // What a case works on, and what it found.
 class Case {
  public:
@@ -44,6 +66,7 @@ class Case {
         results_(operands_.size()) {}
 
   CheckReport run() {
+    check_memory(operands_, op_.name);
     std::vector<HostTensor> inputs;
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       if (operands_[i].role == Role::output) continue;
@@ -64,6 +87,7 @@ class Case {
       ran = run_once(kPatterns[turn], watch);
     }
     std::vector<std::string> found = watch.sentences();
+    ended_early_ = !found.empty();
     if (found.size() > kMostFindings) {
       const std::size_t more = found.size() - kMostFindings + 1;
       found.resize(kMostFindings - 1);
@@ -183,7 +207,7 @@ class Case {
                                            unwritten, element_count(operand.shape), operand.name,
                                            coordinate_text(operand.shape, first_unwritten)));
     }
-    if (different > 0 && op_.deterministic) {
+    if (different > 0 && op_.deterministic && !ended_early_) {
       const auto value = [&](const Bytes& run) {
         return number_text(load_double(run.data() + first_different * width, operand.dtype));
       };
@@ -208,6 +232,7 @@ class Case {
   const std::vector<Operand> operands_;
   std::vector<Bytes> originals_;             // of what is not an output alone
   std::vector<std::vector<Bytes>> results_;  // of each operand, after each run
+  bool ended_early_ = false;                 // maybe: the simulator found something, and two runs differ then
   CheckReport report_;
 };
 
