@@ -6,7 +6,8 @@
 //   launch_argument, element_source             the text of `run --arg` and the elements it stands for
 //   layout_report, layout_table, layout_lines   what `layout` prints, and its lines from stdin
 //   interrupt                                   signals
-//   verbs.h and a file per verb                 doctor, devices, compile, run, layout, cache, completion,
+//   lab_session, check_request, check_report    ops and device of the lab; what `check` is asked and shows
+//   verbs.h and a file per verb                 doctor, devices, compile, run, ops, check, layout, cache, completion,
 //   help, version
 // It parses and prints; what is decided is decided in the library.
 #pragma once
