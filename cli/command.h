@@ -7,8 +7,8 @@
 //   layout_report, layout_table, layout_lines   what `layout` prints, and its lines from stdin
 //   interrupt                                   signals
 //   lab_session, check_request, check_report    ops and device of the lab; what `check` is asked and shows
-//   verbs.h and a file per verb                 doctor, devices, compile, run, ops, check, layout, cache, completion,
-//   help, version
+//   verbs.h and a file per verb                 doctor, devices, compile, run, ops, check, layout, cache,
+//   completion, help, version
 // It parses and prints; what is decided is decided in the library.
 #pragma once
 

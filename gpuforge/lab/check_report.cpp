@@ -13,8 +13,12 @@ std::string amount_text(double allowed) {
 
 std::string worst_text(const OutputReport& output) {
   const Comparison& found = output.comparison;
-  return format_text("the worst at {}: got {}, expected {} ({})", coordinate_text(output.shape, found.worst),
-                     number_text(found.got), number_text(found.want), amount_text(found.allowed));
+  std::string text =
+      format_text("the worst at {}: got {}, expected {} ({})", coordinate_text(output.shape, found.worst),
+                  number_text(found.got), number_text(found.want), amount_text(found.allowed));
+  if (found.norm_error > 0)
+    text += format_text("; the error's norm is {:.2g} of the values'", found.norm_error);
+  return text;
 }
 
 }  // namespace

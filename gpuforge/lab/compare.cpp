@@ -88,7 +88,7 @@ Comparison compare(const Expected& expected, std::span<const std::byte> got, DTy
   if (magnitude_squares > 0 && std::isfinite(magnitude_squares)) {
     result.norm_error = std::sqrt(error_squares / magnitude_squares);
     if (tolerance.norm > 0) {
-      // Numbers at the end of the dtype's range are allowed their absolute errors together as well.
+      // The rounding of each value, and of numbers at the end of the dtype's range their absolute errors.
       result.norm_allowed = tolerance.norm +
                             tolerance.rounding * std::sqrt(value_squares / magnitude_squares) +
                             tolerance.absolute * std::sqrt(counted / magnitude_squares);

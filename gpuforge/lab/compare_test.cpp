@@ -125,6 +125,9 @@ TEST(LabCompare, TheNormFindsManySmallErrors) {
   EXPECT_NEAR(all.norm_error, 0.05, 1e-6);
   EXPECT_EQ(all.norm_allowed, 0.01);
   EXPECT_TRUE(compared({1.005, 1.005}, {{1, 1}, {}}, DType::f32, tolerance).good());
+  // At the end of the dtype's range a rounding is much of a number.
+  const Tolerance with_subnormals{.relative = 0.1, .absolute = 0x1p-24, .norm = 0.01};
+  EXPECT_TRUE(compared({0x1p-24, 0x1p-24}, {{0x1p-23, 0x1p-23}, {}}, DType::f16, with_subnormals).good());
   // Infinities that are right say nothing about it.
   EXPECT_TRUE(compared({kInfinity, 1}, {{kInfinity, 1}, {}}, DType::f32, tolerance).good());
   EXPECT_EQ(compared({0, 0}, {{0, 0}, {}}, DType::f32, tolerance).norm_error, 0);

@@ -59,8 +59,8 @@ struct Expected {
 };
 
 // |got - want| <= absolute + relative * magnitude for every element, and norm(got - want) <= norm *
-// norm(magnitudes) + norm(absolute), before the output is rounded: that may add `rounding` of the value itself, which is less
-// than of what went into it. All zero: the same value. A norm of zero is not looked at.
+// norm(magnitudes) + norm(absolute), before the output is rounded: that may add `rounding` of the value
+// itself, which is less than of what went into it. All zero: the same value. A norm of zero is not looked at.
 struct Tolerance {
   double relative = 0;
   double absolute = 0;
