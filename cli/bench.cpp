@@ -1,5 +1,7 @@
 // gpuforge bench: how fast the ops are, beside what the device could do, and whether that has changed.
+#include "cli/bench_history.h"
 #include "cli/bench_isolate.h"
+#include "cli/bench_page.h"
 #include "cli/bench_report.h"
 #include "cli/report.h"
 #include "cli/verbs.h"
@@ -76,7 +78,7 @@ void print(Session& session, const BenchRequest& request, const BenchReport& rep
   const Table table = bench_table(report);
   const std::string note = what_the_numbers_are(report);
   if (request.csv) {
-    session.out.write(table.csv());
+    session.out.write(bench_csv(report));
     if (!note.empty()) session.messages.note(note);
     return;
   }
@@ -111,12 +113,48 @@ int judge(Session& session, const BenchRequest& request, const BenchReport& repo
   return code;
 }
 
+// What was kept of the same cases before; this run is then kept as well.
+std::vector<HistoryPoint> keep_history(Session& session, const BenchReport& report) {
+  if (!session.settings.cache_dir) {
+    throw Error(ErrorCode::unavailable,
+                "bench: --history needs a folder to keep it in; give --cache-dir DIR");
+  }
+  BenchHistory history(*session.settings.cache_dir / "bench_history.sqlite");
+  std::vector<HistoryPoint> points;
+  for (const BenchRow& row : report.rows) {
+    const auto earlier = history.find(report.device.product, to_string(row.result.which));
+    points.insert(points.end(), earlier.begin(), earlier.end());
+  }
+  const auto held = session.interrupts.hold();
+  history.add(report);
+  return points;
+}
+
+void print_history(Session& session, const BenchReport& report, const std::vector<HistoryPoint>& points) {
+  if (report.device.kind == device::DeviceKind::sim) {
+    session.messages.note("there is no history of the simulator's counts: they do not change by themselves");
+  } else if (points.empty()) {
+    session.messages.note("no earlier results of these cases; this run is kept");
+  }
+  if (session.json || points.empty()) return;
+  Table table({"earlier", "commit", "case", ">median", ">GB/s"});
+  for (const HistoryPoint& point : points) {
+    table.add_row({point.time, point.commit, point.which, show_time(point.p50_ms),
+                   format_text("{:.1f}", point.gb_per_s)});
+  }
+  session.out.write("\n" + table.text());
+}
+
 int run(Session& session, const Invocation& invocation) {
   const BenchRequest request = read_bench_request(invocation);
   BenchReport report = measure_all(session, request);
   if (request.save) write_result(session, *request.save, bench_document(request, report).dump(2) + "\n");
   if (request.baseline) compare_with_baseline(request, report);
+  const std::vector<HistoryPoint> points =
+      request.history ? keep_history(session, report) : std::vector<HistoryPoint>{};
+  if (request.page) write_result(session, *request.page, bench_page(request, report, points));
   print(session, request, report);
+  if (request.history) print_history(session, report, points);
   session.out.flush();
   return judge(session, request, report);
 }

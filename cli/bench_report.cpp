@@ -124,6 +124,8 @@ Json change_json(const BenchRow& row) {
   return json;
 }
 
+}  // namespace
+
 std::string time_stamp() {
   const auto seconds =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
@@ -135,7 +137,9 @@ std::string time_stamp() {
                      time.hours().count(), time.minutes().count(), time.seconds().count());
 }
 
-}  // namespace
+std::string_view source_commit() {
+  return build_commit();
+}
 
 std::string show_time(double milliseconds) {
   if (milliseconds < 1) return format_text("{:.2f} us", milliseconds * 1000);
@@ -178,6 +182,35 @@ Table bench_table(const BenchReport& report) {
     table.add_row(std::move(cells));
   }
   return table;
+}
+
+std::string bench_csv(const BenchReport& report) {
+  Table table({"op", "variant", "backend", "dtype", "shape", "options", "status", "reason", "median_us",
+               "p90_us", "min_us", "gb_per_s", "share_of_ceiling", "tflop_per_s", "sm_mhz",
+               "thread_instructions", "global_sectors", "moved_over_least", "bank_conflicts"});
+  for (const BenchRow& row : report.rows) {
+    const lab::BenchResult& r = row.result;
+    const auto& m = r.measurement;
+    const auto& c = r.counts;
+    const auto plain = [](bool there, double value) {
+      return there ? format_text("{}", value) : std::string();
+    };
+    const auto whole = [](bool there, std::uint64_t value) {
+      return there ? format_text("{}", value) : std::string();
+    };
+    const bool clock = m && m->clock;
+    table.add_row(
+        {r.which.op, r.which.variant, r.which.backend, std::string(name(r.which.problem.dtype)),
+         lab::shape_text(r.which.problem.shape), options_text(r.which.problem), r.good() ? "ok" : "failed",
+         r.failure, plain(m.has_value(), m ? m->summary.p50 * 1000 : 0),
+         plain(m.has_value(), m ? m->summary.p90 * 1000 : 0),
+         plain(m.has_value(), m ? m->summary.min * 1000 : 0), plain(m.has_value(), r.gb_per_s()),
+         plain(r.ceiling.has_value(), r.share_of_ceiling()), plain(m && r.cost.flops > 0, r.tflop_per_s()),
+         plain(clock, clock ? m->clock->mhz : 0), whole(c.has_value(), c ? c->thread_instructions : 0),
+         whole(c.has_value(), c ? c->global_sectors : 0), plain(c.has_value(), c ? c->moved_over_least() : 0),
+         whole(c.has_value(), c ? c->bank_conflicts() : 0)});
+  }
+  return table.csv();
 }
 
 Json bench_document(const BenchRequest& request, const BenchReport& report) {

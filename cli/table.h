@@ -12,6 +12,8 @@ class Table {
   explicit Table(std::vector<std::string> headings);
   void add_row(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
+  const std::vector<std::string>& headings() const { return headings_; }
+  const std::vector<std::vector<std::string>>& rows() const { return rows_; }
   std::string text() const;  // with a final newline
   std::string markdown() const;
   std::string csv() const;  // RFC 4180, lines end with \n

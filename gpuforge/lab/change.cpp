@@ -91,7 +91,7 @@ Change compare_timings(std::span<const std::vector<double>> before, std::span<co
     change.verdict = Verdict::slower;
   } else if (difference + reach < -edge) {
     change.verdict = Verdict::faster;
-  } else if (difference + reach > std::log1p(std::max(kWorthDeciding, least)) + edge) {
+  } else if (std::abs(difference) + reach > std::log1p(std::max(kWorthDeciding, least)) + edge) {
     change.verdict = Verdict::undecided;
   }
   return change;

@@ -19,8 +19,9 @@ std::vector<double> sample_until_quiet(const Batch& batch, const SamplingOptions
   while (samples.size() < most) {
     const std::vector<double> more = batch();
     samples.insert(samples.end(), more.begin(), more.end());
-    if (options.exactly || samples.size() < options.least) continue;
-    if (median_noise(samples) <= options.noise || now() - start >= options.seconds) break;
+    if (options.exactly || samples.size() < 2) continue;
+    if (now() - start >= options.seconds) break;
+    if (samples.size() >= options.least && median_noise(samples) <= options.noise) break;
   }
   samples.resize(std::min(samples.size(), most));
   return samples;

@@ -10,9 +10,9 @@ namespace gpuforge::lab {
 
 struct SamplingOptions {
   double noise = 0.005;                // enough when the median is known to within this, relatively
-  double seconds = 0.1;                // or when this much time has passed
-  std::size_t least = 10;              // but never fewer
-  std::size_t most = 2000;             // nor more
+  std::size_t least = 10;              // and these many are there,
+  double seconds = 0.1;                // or when this much time has passed, and there are two,
+  std::size_t most = 2000;             // or at this many
   std::optional<std::size_t> exactly;  // instead of all of the above
 };
 

@@ -36,6 +36,10 @@ TEST_F(Sampling, StopsAtTheTimeLimit) {
   EXPECT_EQ(take(0.5, {.noise = 0.0001, .seconds = 0.02}).size(), 60u);
 }
 
+TEST_F(Sampling, ASlowThingGetsItsTimeAndNoMore) {
+  EXPECT_EQ(take(0.5, {.seconds = 0.0001}).size(), 3u);
+}
+
 TEST_F(Sampling, StopsAtTheCountLimit) {
   EXPECT_EQ(take(0.5, {.noise = 0.0001, .seconds = 1e9, .most = 100}).size(), 100u);
 }

@@ -1,0 +1,162 @@
+#include "cli/bench_page.h"
+
+#include <algorithm>
+#include <map>
+
+#include "cli/quantity.h"
+#include "cli/svg_plot.h"
+#include "gpuforge/base/version.h"
+
+namespace gpuforge::cli {
+namespace {
+
+constexpr std::string_view kStyle =
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:1100px;margin:2em auto;padding:0 1em}"
+    "table{border-collapse:collapse;font-size:13px;display:block;overflow-x:auto}"
+    "td,th{border-bottom:1px solid #8886;padding:.25em .7em;text-align:left;white-space:nowrap}"
+    "td.failed{color:#c00;font-weight:bold}svg{max-width:100%;height:auto;display:block;margin:1.5em 0}"
+    ":root{color-scheme:light dark}";
+
+double bytes_of(const lab::BenchResult& result) {
+  return result.cost.bytes_read + result.cost.bytes_written;
+}
+
+std::string series_name(const lab::BenchCase& which) {
+  return format_text("{} {} {}", which.op, which.backend == "kernel" ? which.variant : which.backend,
+                     name(which.problem.dtype));
+}
+
+// Results with a time, by series, in the order of their bytes.
+std::map<std::string, std::vector<const lab::BenchResult*>> timed_series(const BenchReport& report) {
+  std::map<std::string, std::vector<const lab::BenchResult*>> all;
+  for (const BenchRow& row : report.rows) {
+    if (row.result.measurement) all[series_name(row.result.which)].push_back(&row.result);
+  }
+  for (auto& [name, list] : all) {
+    std::stable_sort(list.begin(), list.end(), [](auto* a, auto* b) { return bytes_of(*a) < bytes_of(*b); });
+  }
+  return all;
+}
+
+Plot bandwidth_plot(const BenchReport& report) {
+  Plot plot{.title = "Bandwidth against size",
+            .x_label = "bytes that must be moved",
+            .y_label = "GB/s",
+            .log_x = true};
+  std::map<std::pair<int, int>, PlotSeries> ceilings;
+  for (const auto& [name, list] : timed_series(report)) {
+    PlotSeries series{.name = name};
+    for (const lab::BenchResult* result : list) {
+      series.points.push_back({bytes_of(*result), result->gb_per_s(),
+                               format_text("{}: {:.0f} GB/s", to_string(result->which), result->gb_per_s())});
+      if (!result->ceiling) continue;
+      const auto& [reads, writes] = result->ceiling->proportion;
+      PlotSeries& ceiling = ceilings[{reads, writes}];
+      ceiling.name = format_text("ceiling, {} read : {} written", reads, writes);
+      ceiling.dashed = true;
+      ceiling.points.push_back({bytes_of(*result), result->ceiling->gb_per_s, ""});
+    }
+    plot.series.push_back(std::move(series));
+  }
+  for (auto& [proportion, ceiling] : ceilings) {
+    std::stable_sort(ceiling.points.begin(), ceiling.points.end(),
+                     [](const PlotPoint& a, const PlotPoint& b) { return a.x < b.x; });
+    plot.series.push_back(std::move(ceiling));
+  }
+  return plot;
+}
+
+Plot roofline_plot(const BenchReport& report) {
+  Plot plot{.title = "Roofline",
+            .x_label = "operations per byte",
+            .y_label = "GFLOP/s",
+            .log_x = true,
+            .log_y = true};
+  double best = 0, low = 0, high = 0;
+  for (const auto& [name, list] : timed_series(report)) {
+    PlotSeries series{.name = name, .line = false};
+    for (const lab::BenchResult* result : list) {
+      const double intensity = bytes_of(*result) > 0 ? result->cost.flops / bytes_of(*result) : 0;
+      if (intensity <= 0) continue;
+      series.points.push_back(
+          {intensity, result->tflop_per_s() * 1000,
+           format_text("{}: {:.0f} GFLOP/s", to_string(result->which), result->tflop_per_s() * 1000)});
+      low = low == 0 ? intensity : std::min(low, intensity);
+      high = std::max(high, intensity);
+      if (result->ceiling) best = std::max(best, result->ceiling->gb_per_s);
+    }
+    if (!series.points.empty()) plot.series.push_back(std::move(series));
+  }
+  if (best > 0 && low > 0) {
+    plot.series.push_back({.name = format_text("what {:.0f} GB/s allow", best),
+                           .points = {{low / 2, best * low / 2, ""}, {high * 2, best * high * 2, ""}},
+                           .dashed = true});
+  }
+  return plot;
+}
+
+Plot history_plot(const BenchReport& report, const std::vector<HistoryPoint>& earlier) {
+  Plot plot{.title = "History", .x_label = "run, this one last", .y_label = "GB/s"};
+  for (const BenchRow& row : report.rows) {
+    if (!row.result.measurement) continue;
+    const std::string which = to_string(row.result.which);
+    PlotSeries series{.name = which};
+    for (const HistoryPoint& point : earlier) {
+      if (point.which != which) continue;
+      series.points.push_back({static_cast<double>(series.points.size() + 1), point.gb_per_s,
+                               format_text("{} {}: {:.0f} GB/s", point.time, point.commit, point.gb_per_s)});
+    }
+    if (series.points.empty()) continue;
+    series.points.push_back(
+        {static_cast<double>(series.points.size() + 1), row.result.gb_per_s(), "this run"});
+    plot.series.push_back(std::move(series));
+  }
+  return plot;
+}
+
+std::string table_html(const BenchReport& report) {
+  const Table table = bench_table(report);
+  std::string out = "<table>\n<tr>";
+  for (const std::string& heading : table.headings())
+    out += format_text("<th>{}</th>", escape_markup(heading));
+  out += "</tr>\n";
+  for (const auto& row : table.rows()) {
+    out += "<tr>";
+    for (const std::string& cell : row) {
+      out += format_text("<td{}>{}</td>", cell == "FAILED" ? " class=\"failed\"" : "", escape_markup(cell));
+    }
+    out += "</tr>\n";
+  }
+  return out + "</table>\n";
+}
+
+}  // namespace
+
+std::string bench_page(const BenchRequest& request, const BenchReport& report,
+                       const std::vector<HistoryPoint>& earlier) {
+  const std::string title =
+      format_text("gpuforge bench{}{}", request.suite.empty() ? "" : ": ", request.suite);
+  std::string out = format_text(
+      "<!doctype html>\n<html lang=\"en\"><head><meta "
+      "charset=\"utf-8\"><title>{0}</title><style>{1}</style></head>"
+      "<body>\n<h1>{0}</h1>\n<p>{2} ({3}), {4}; gpuforge {5}, commit {6}{7}.</p>\n",
+      escape_markup(title), kStyle, escape_markup(report.device.product), escape_markup(report.device.name),
+      time_stamp(), version(), escape_markup(source_commit()),
+      report.compiler.empty() ? "" : format_text(", compiler {}", escape_markup(report.compiler)));
+  if (const std::string note = what_the_numbers_are(report); !note.empty()) {
+    out += format_text("<p><strong>{}</strong></p>\n", escape_markup(note));
+  }
+  out += table_html(report);
+  for (const BenchRow& row : report.rows) {
+    if (row.result.good()) continue;
+    out += format_text("<p>{} failed: {}</p>\n", escape_markup(to_string(row.result.which)),
+                       escape_markup(row.result.failure));
+  }
+  out += svg(bandwidth_plot(report));
+  const std::string roofline = svg(roofline_plot(report));
+  out += roofline.empty() ? "<p>No roofline: no case that was timed computes anything.</p>\n" : roofline;
+  out += svg(history_plot(report, earlier));
+  return out + "</body></html>\n";
+}
+
+}  // namespace gpuforge::cli

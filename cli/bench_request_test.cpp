@@ -1,0 +1,96 @@
+#include "cli/bench_request.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/parse.h"
+#include "cli/verbs.h"
+#include "gpuforge/base/error.h"
+
+namespace gpuforge::cli {
+namespace {
+
+using testing::HasSubstr;
+
+BenchRequest request_of(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "bench");
+  return read_bench_request(parse_command_line(arguments, all_commands()));
+}
+
+std::vector<std::string> cases_of(std::vector<std::string> arguments) {
+  std::vector<std::string> texts;
+  for (const lab::BenchCase& which : request_of(std::move(arguments)).cases)
+    texts.push_back(to_string(which));
+  return texts;
+}
+
+std::string complaint(std::vector<std::string> arguments) {
+  try {
+    request_of(std::move(arguments));
+  } catch (const Error& error) {
+    EXPECT_TRUE(error.code() == ErrorCode::invalid_argument || error.code() == ErrorCode::io);
+    return std::string(error.message());
+  }
+  return "nothing was thrown";
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(BenchRequest, FlagsReplaceWhatTheSuiteSays) {
+  EXPECT_EQ(cases_of({"--suite", "smoke", "--op", "copy_transpose"}),
+            (Texts{"copy_transpose best f16 1024x1024 tile_size=auto"}));
+  EXPECT_EQ(cases_of({"--suite", "copy_transpose_short", "--sizes", "64,5x0", "--dtypes", "f32"}).size(), 4u)
+      << "two shapes, two tiles; what is the same stands once";
+  EXPECT_EQ(
+      cases_of({"--op", "copy_transpose", "--sizes", "2^6", "--variant", "all", "--tile-size", "16"}),
+      (Texts{"copy_transpose best f16 64x64 tile_size=16", "copy_transpose tiled f16 64x64 tile_size=16",
+             "copy_transpose naive f16 64x64 tile_size=16"}));
+  EXPECT_EQ(cases_of({"--op", "copy_transpose", "--backend", "ref"})[0],
+            "copy_transpose best f16 1024x1024 tile_size=auto (ref)");
+}
+
+TEST(BenchRequest, MeasuringFollowsTheFlags) {
+  const Texts op = {"--op", "copy_transpose"};
+  const auto with = [&](Texts more) {
+    more.insert(more.begin(), op.begin(), op.end());
+    return request_of(more);
+  };
+  EXPECT_EQ(with({"--warmup", "10", "--iterations", "50"}).measure.iterations, 50u);
+  EXPECT_EQ(with({"--method", "events"}).measure.method, lab::Method::events);
+  EXPECT_LT(with({"--quick"}).measure.seconds, with({}).measure.seconds);
+  EXPECT_EQ(with({"--compare", "b.json", "--fail-on-regression"}).least_change, 0.02);
+  EXPECT_EQ(with({"--compare", "b.json", "--fail-on-regression=5"}).least_change, 0.05);
+  EXPECT_FALSE(with({"--compare", "b.json"}).fail_on_regression);
+  EXPECT_EQ(with({"--out", "a.json"}).save, "a.json");
+}
+
+TEST(BenchRequest, MistakesAreSentences) {
+  EXPECT_THAT(complaint({"--op", "copy"}), HasSubstr("there is no op 'copy'"));
+  EXPECT_THAT(complaint({"--suite", "smoke", "--op", "softmax"}), HasSubstr("there is no op 'softmax'"));
+  EXPECT_THAT(complaint({"--suite", "nope"}), HasSubstr("there is no suite 'nope'"));
+  EXPECT_THAT(complaint({"--suites", "/nowhere.yaml"}), HasSubstr("/nowhere.yaml"));
+  const Texts op = {"--op", "copy_transpose"};
+  const auto with = [&](Texts more) {
+    more.insert(more.begin(), op.begin(), op.end());
+    return complaint(more);
+  };
+  EXPECT_THAT(with({"--sizes", "5y"}), HasSubstr("5y"));
+  EXPECT_THAT(with({"--sizes", ""}), HasSubstr("--sizes is a list"));
+  EXPECT_THAT(with({"--sizes", "3x3x3"}), HasSubstr("two extents"));
+  EXPECT_THAT(with({"--dtypes", "f16,f12"}), HasSubstr("--dtypes is a list"));
+  EXPECT_THAT(with({"--dtypes", "i8"}), HasSubstr("it has f16, bf16, f32"));
+  EXPECT_THAT(with({"--dim", "0"}), HasSubstr("has the option 'dim'"));
+  EXPECT_THAT(with({"--option", "tile"}), HasSubstr("NAME=VALUE"));
+  EXPECT_THAT(with({"--tile-size", "8"}), HasSubstr("found '8'"));
+  EXPECT_THAT(with({"--variant", "fast"}), HasSubstr("there is no variant 'fast'"));
+  EXPECT_THAT(with({"--warmup", "-1"}), HasSubstr("--warmup"));
+  EXPECT_THAT(with({"--iterations", "0"}), HasSubstr("--iterations"));
+  EXPECT_THAT(with({"--fail-on-regression"}), HasSubstr("needs --compare"));
+  EXPECT_THAT(with({"--compare", "a", "--fail-on-regression=x"}), HasSubstr("percentage"));
+  EXPECT_THAT(with({"--markdown", "--csv"}), HasSubstr("exclude each other"));
+  EXPECT_THAT(with({"--out", "a", "--save", "b"}), HasSubstr("give one"));
+  EXPECT_THAT(with({"--method", "clock"}), HasSubstr("graph"));
+}
+
+}  // namespace
+}  // namespace gpuforge::cli
