@@ -54,10 +54,12 @@ std::string compiler_of(const BenchReport& report) {
   return {};
 }
 
-BenchReport measure_all(Session& session, const BenchRequest& request) {
+BenchReport measure_all(Session& session, const BenchRequest& request,
+                        const std::optional<Baseline>& baseline) {
   const auto context = open_context(session);
   BenchReport report;
   report.device = context->device().facts();
+  if (baseline) check_baseline(*baseline, report.device);
   std::optional<lab::Ceilings> ceilings;
   if (report.device.kind == device::DeviceKind::cuda) ceilings.emplace(context, request.measure);
   for (const lab::BenchCase& which : request.cases) {
@@ -70,9 +72,26 @@ BenchReport measure_all(Session& session, const BenchRequest& request) {
   return report;
 }
 
-void print(Session& session, const BenchRequest& request, const BenchReport& report) {
+Json history_json(const std::vector<HistoryPoint>& points) {
+  Json list = Json::array();
+  for (const HistoryPoint& point : points) {
+    Json json = Json::object();
+    json.set("time", point.time);
+    json.set("commit", point.commit);
+    json.set("case", point.which);
+    json.set("p50_ms", point.p50_ms);
+    json.set("gb_per_s", point.gb_per_s);
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+void print(Session& session, const BenchRequest& request, const BenchReport& report,
+           const std::vector<HistoryPoint>& earlier) {
   if (session.json) {
-    session.out.document(bench_document(request, report));
+    Json json = bench_document(request, report);
+    if (request.history) json.set("history", history_json(earlier));
+    session.out.document(json);
     return;
   }
   const Table table = bench_table(report);
@@ -147,13 +166,15 @@ void print_history(Session& session, const BenchReport& report, const std::vecto
 
 int run(Session& session, const Invocation& invocation) {
   const BenchRequest request = read_bench_request(invocation);
-  BenchReport report = measure_all(session, request);
+  std::optional<Baseline> baseline;
+  if (request.baseline) baseline = read_baseline(*request.baseline);
+  BenchReport report = measure_all(session, request, baseline);
+  if (baseline) compare_with_baseline(*baseline, request.least_change, report);
   if (request.save) write_result(session, *request.save, bench_document(request, report).dump(2) + "\n");
-  if (request.baseline) compare_with_baseline(request, report);
   const std::vector<HistoryPoint> points =
       request.history ? keep_history(session, report) : std::vector<HistoryPoint>{};
   if (request.page) write_result(session, *request.page, bench_page(request, report, points));
-  print(session, request, report);
+  print(session, request, report, points);
   if (request.history) print_history(session, report, points);
   session.out.flush();
   return judge(session, request, report);

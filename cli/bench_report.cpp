@@ -246,21 +246,28 @@ Json bench_document(const BenchRequest& request, const BenchReport& report) {
   return json;
 }
 
-void compare_with_baseline(const BenchRequest& request, BenchReport& report) {
-  const std::string file = request.baseline->string();
-  const Json document = Json::parse(read_file(*request.baseline), file);
-  const std::vector<lab::BenchResult> before = lab::read_bench_document(document, file);
+Baseline read_baseline(const std::filesystem::path& path) {
+  Baseline baseline{.file = path.string()};
+  const Json document = Json::parse(read_file(path), baseline.file);
+  baseline.results = lab::read_bench_document(document, baseline.file);
   const Json* const device = document.find("device");
-  const Json* const product = device != nullptr ? device->find("product") : nullptr;
-  GPUFORGE_CHECK(product != nullptr && product->is_string() && product->as_string() == report.device.product,
+  const Json* const product = device != nullptr && device->is_object() ? device->find("product") : nullptr;
+  if (product != nullptr && product->is_string()) baseline.product = product->as_string();
+  return baseline;
+}
+
+void check_baseline(const Baseline& baseline, const device::DeviceFacts& device) {
+  GPUFORGE_CHECK(baseline.product == device.product,
                  "bench: {} was measured on {}, and this is {}: times of different devices do not compare",
-                 file,
-                 product != nullptr && product->is_string() ? product->as_string() : "an unknown device",
-                 report.device.product);
-  GPUFORGE_CHECK(report.device.kind != device::DeviceKind::sim,
+                 baseline.file, baseline.product.empty() ? "an unknown device" : baseline.product,
+                 device.product);
+  GPUFORGE_CHECK(device.kind != device::DeviceKind::sim,
                  "bench: the simulator has no times to compare; use --device cuda:0 or cpu");
+}
+
+void compare_with_baseline(const Baseline& baseline, double least_change, BenchReport& report) {
   report.compared = true;
-  for (const lab::BenchResult& old : before) {
+  for (const lab::BenchResult& old : baseline.results) {
     const auto found = std::find_if(report.rows.begin(), report.rows.end(),
                                     [&](const BenchRow& row) { return row.result.which == old.which; });
     if (found == report.rows.end()) {
@@ -269,10 +276,10 @@ void compare_with_baseline(const BenchRequest& request, BenchReport& report) {
       const std::string& then = old.measurement->method;
       const std::string& now = found->result.measurement->method;
       GPUFORGE_CHECK(then == now,
-                     "bench: {} has {} measured by {}, and this run by {}: give the same --method", file,
-                     to_string(old.which), then, now);
-      found->change = lab::compare_timings(old.measurement->samples, found->result.measurement->samples,
-                                           request.least_change);
+                     "bench: {} has {} measured by {}, and this run by {}: give the same --method",
+                     baseline.file, to_string(old.which), then, now);
+      found->change =
+          lab::compare_timings(old.measurement->samples, found->result.measurement->samples, least_change);
     }
   }
 }

@@ -30,9 +30,18 @@ Table bench_table(const BenchReport& report);
 std::string bench_csv(const BenchReport& report);  // the same columns always, plain numbers
 Json bench_document(const BenchRequest& request, const BenchReport& report);
 
-// Reads --compare's file and fills `change` and `gone`. parse Error when the file is not one of ours;
-// invalid_argument when it is from another device or has no times.
-void compare_with_baseline(const BenchRequest& request, BenchReport& report);
+// What --compare compares with.
+struct Baseline {
+  std::string file;
+  std::string product;  // of its device; empty: it does not say
+  std::vector<lab::BenchResult> results;
+};
+// Read before anything is measured. parse Error when it is not one of ours.
+Baseline read_baseline(const std::filesystem::path& path);
+// invalid_argument when it is from another device, or `device` has no times.
+void check_baseline(const Baseline& baseline, const device::DeviceFacts& device);
+// Fills `change` and `gone`. invalid_argument when a case was measured by another method.
+void compare_with_baseline(const Baseline& baseline, double least_change, BenchReport& report);
 
 std::string time_stamp();                    // now: "2026-11-15T14:02:11Z"
 std::string_view source_commit();            // of the build; "unknown" outside of a repository

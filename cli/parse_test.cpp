@@ -17,6 +17,7 @@ constexpr Option kOptions[] = {
     {.name = "define", .short_name = 'D', .value = "X", .help = "a macro", .repeatable = true},
     {.name = "paint", .value = "COLOR", .help = "a colour", .values = kColors, .only_values = true},
     {.name = "fast", .short_name = 'f', .help = "a switch"},
+    {.name = "limit", .value = "PCT", .help = "a value or none", .value_optional = true},
 };
 constexpr Positional kPositionals[] = {{.name = "FILE", .required = true, .repeatable = true}};
 constexpr std::string_view kActions[] = {"list", "clear"};
@@ -165,6 +166,14 @@ TEST(Parse, RefusesMissingSurplusAndRepeatedValues) {
   EXPECT_THAT(complaint({"make", "x", "--size=1", "-s2"}), HasSubstr("--size is given twice"));
   EXPECT_THAT(complaint({"make"}), HasSubstr("make: FILE is missing"));
   EXPECT_THAT(complaint({"store", "list", "clear"}), HasSubstr("'clear' is one argument too many"));
+}
+
+TEST(Parse, AnOptionalValueIsGivenByEqualsAlone) {
+  const Invocation alone = parse({"make", "--limit", "5"});
+  EXPECT_EQ(alone.value("limit"), "");
+  EXPECT_THAT(alone.positionals, ElementsAre("5"));
+  EXPECT_EQ(parse({"make", "--limit=5", "a"}).value("limit"), "5");
+  EXPECT_THAT(complaint({"make", "a", "--limit", "--limit=5"}), HasSubstr("given twice"));
 }
 
 }  // namespace

@@ -34,6 +34,10 @@ class Bench(CliTest):
         self.run_cli(*case, "--save", "base.json")
         output = self.run_cli(*case, "--compare", "base.json").stdout
         self.assertRegex(output, r"against the baseline")
+        before = (self.folder / "base.json").read_text()
+        self.run_cli(*case, "--compare", "base.json", "--save", "base.json")  # read before it is written
+        self.assertNotEqual((self.folder / "base.json").read_text(), before)
+        self.file("base.json", before)
         document = json.loads((self.folder / "base.json").read_text())
         # The same run, at twice the speed: this one is slower beyond doubt.
         for result in document["cases"]:
@@ -88,6 +92,7 @@ class Bench(CliTest):
         self.assertEqual(len(re.findall(r"\n\d{4}-\d\d-\d\dT", second.stdout)), 1)
         self.assertIn(">History<", (self.folder / "page.html").read_text())
         self.assertTrue((self.cache / "bench_history.sqlite").exists())
+        self.assertEqual(len(self.document(*case)["history"]), 2)
 
     def test_each_case_in_its_own_process(self):
         output = self.run_cli(*SMALL, "--device", "cpu", "--isolate", "--variant", "all").stdout
