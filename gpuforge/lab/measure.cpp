@@ -54,13 +54,16 @@ class Measuring {
     std::optional<ClockMeter> meter;
     if (facts.kind == device::DeviceKind::cuda) meter.emplace(context_, *stream_);
     std::vector<double> clocks;
-    const std::size_t repetitions = static_cast<std::size_t>(std::max(options_.repetitions, 1));
+    std::size_t repetitions = static_cast<std::size_t>(std::max(options_.repetitions, 1));
+    if (options_.iterations) repetitions = std::clamp<std::size_t>(*options_.iterations, 1, repetitions);
     SamplingOptions sampling{.noise = options_.noise,
                              .seconds = options_.seconds / static_cast<double>(repetitions)};
-    if (options_.iterations) {
-      sampling.exactly = std::max<std::size_t>(1, (*options_.iterations + repetitions - 1) / repetitions);
-    }
     for (std::size_t i = 0; i < repetitions; ++i) {
+      // As many in all as were asked for.
+      if (options_.iterations) {
+        sampling.exactly =
+            *options_.iterations / repetitions + (i < *options_.iterations % repetitions ? 1 : 0);
+      }
       if (i > 0 && graph_ != nullptr) graph_ = capture();  // afresh, as the next run of the program would
       if (meter) meter->start(*stream_);
       result_.samples.push_back(sample_until_quiet(batch, sampling, steady_seconds));

@@ -67,6 +67,10 @@ TEST(Measure, TakesTheSamplesThatWereAskedFor) {
   const Measurement result = measure(work, context, options);
   EXPECT_EQ(result.summary.count, 50u);
   EXPECT_EQ(calls, work.sets + 10 + 50);
+  options.repetitions = 8;
+  EXPECT_EQ(measure(work, context, options).summary.count, 50u) << "no multiple of the repetitions";
+  options.iterations = 1;
+  EXPECT_EQ(measure(work, context, options).summary.count, 1u);
 }
 
 TEST(Measure, TheSimulatorHasNoTime) {
