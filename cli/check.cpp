@@ -5,6 +5,7 @@
 #include "cli/check_report.h"
 #include "cli/check_request.h"
 #include "cli/device_json.h"
+#include "cli/kernel_ops.h"
 #include "cli/lab_session.h"
 #include "cli/quantity.h"
 #include "cli/report.h"
@@ -167,14 +168,17 @@ int check_ops(Session& session, std::span<const lab::Op> ops, const CheckArgumen
 
 int run(Session& session, const Invocation& invocation) {
   const CheckArguments arguments = read_check_arguments(invocation);
-  return check_ops(session, named_ops(arguments.ops), arguments);
+  return check_ops(session, resolve_ops(session, arguments.ops), arguments);
 }
 
 constexpr std::string_view kContents[] = {"normal", "zeros",      "constant", "huge",
                                           "tiny",   "infinities", "nans"};
 constexpr std::string_view kPlacements[] = {"contiguous", "transposed", "spread", "shifted"};
 constexpr Positional kPositionals[] = {
-    {.name = "OP", .help = "an op that `gpuforge ops` lists", .repeatable = true}};
+    {.name = "OP",
+     .help = "an op that `gpuforge ops` lists, or a kernel file: FILE.cu, FILE.ptx",
+     .repeatable = true,
+     .kind = ValueKind::file}};
 constexpr Option kOptions[] = {
     {.name = "all", .help = "every op"},
     {.name = "variant", .value = "NAME", .help = "this variant alone; several: a,b", .repeatable = true},
@@ -205,6 +209,8 @@ constexpr Example kExamples[] = {
     {.line = "gpuforge check --all", .meaning = "everything, on the GPU or in the simulator"},
     {.line = "gpuforge check copy_transpose --variant naive --dtype f16 --shape 33x31",
      .meaning = "one variant on one shape"},
+    {.line = "gpuforge check my_softmax.cu --device sim",
+     .meaning = "a kernel of your own (`gpuforge new` writes one), every access checked"},
     {.line = "gpuforge check --all --quick --device sim --json",
      .meaning = "every case and output, for scripts"},
 };
@@ -214,7 +220,7 @@ constexpr Example kExamples[] = {
 const Command kCheckCommand = {
     .name = "check",
     .summary = "validate ops against their references, element by element",
-    .usage = "OP... | --all [--variant V] [--dtype T] [--shape S] [--set NAME=VALUE] [options]",
+    .usage = "OP|FILE.cu... | --all [--variant V] [--dtype T] [--shape S] [--set NAME=VALUE] [options]",
     .description =
         "Each case runs a variant twice on seeded random or hard inputs (zeros, huge, tiny, infinities, "
         "NaNs, "

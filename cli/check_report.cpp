@@ -43,7 +43,8 @@ std::string repeat_command(const lab::CaseResult& result, std::uint64_t seed, st
   const lab::CheckCase& which = result.planned.which;
   std::string text = format_text(
       "gpuforge check {} --variant {} --dtype {} --shape {} --contents {} --placement {}",
-      result.planned.op->name, which.variant, name(which.problem.dtype), lab::shape_text(which.problem.shape),
+      result.planned.op->file.empty() ? result.planned.op->name : result.planned.op->file.string(),
+      which.variant, name(which.problem.dtype), lab::shape_text(which.problem.shape),
       lab::name(which.contents), lab::name(which.placement));
   for (const auto& [option, value] : which.problem.options)
     text += format_text(" --set {}={}", option, value);

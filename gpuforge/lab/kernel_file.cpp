@@ -71,17 +71,17 @@ Tolerance usual_tolerance(DType dtype) {
   const std::string reason = format_text("usual for {}", name(dtype));
   switch (dtype) {
     case DType::f64:
-      return {1e-12, 1e-14, 0, reason};
+      return {.relative = 1e-12, .absolute = 1e-14, .reason = reason};
     case DType::f32:
-      return {1e-5, 1e-6, 0, reason};
+      return {.relative = 1e-5, .absolute = 1e-6, .reason = reason};
     case DType::f16:
-      return {2e-3, 1e-4, 0, reason};
+      return {.relative = 2e-3, .absolute = 1e-4, .reason = reason};
     case DType::bf16:
-      return {1.6e-2, 1e-3, 0, reason};
+      return {.relative = 1.6e-2, .absolute = 1e-3, .reason = reason};
     case DType::f8e4m3:
-      return {0.13, 0.02, 0, reason};
+      return {.relative = 0.13, .absolute = 0.02, .reason = reason};
     case DType::f8e5m2:
-      return {0.26, 0.02, 0, reason};
+      return {.relative = 0.26, .absolute = 0.02, .reason = reason};
     default:
       return {.reason = "whole numbers are exact"};
   }
