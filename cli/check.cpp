@@ -2,6 +2,7 @@
 #include <chrono>
 #include <span>
 
+#include "cli/check_isolate.h"
 #include "cli/check_report.h"
 #include "cli/check_request.h"
 #include "cli/device_json.h"
@@ -140,14 +141,20 @@ int check_ops(Session& session, std::span<const lab::Op> ops, const CheckArgumen
   lab::plan_checks(ops, arguments.request, device::DeviceKind::cpu);
   const std::shared_ptr<Context> context = open_lab_context(session);
   const device::DeviceFacts& facts = context->device().facts();
+  prepare_kernel_files(ops, arguments.request, context);
   const lab::CheckPlan plan = lab::plan_checks(ops, arguments.request, facts.kind);
+  const lab::CaseRunner isolated = isolated_runner(
+      session, plan, arguments, session.settings.device.value_or(facts.name), arguments.time_limit);
   say_what_is_left_out(session, plan);
   std::vector<lab::CaseResult> results;
   std::vector<CheckGroup> groups;
   {
     Run run(session, plan);
     results = lab::run_checks(
-        plan, [&](const lab::Op& op, const lab::CheckCase& which) { return lab::check(op, which, context); },
+        plan,
+        [&](const lab::Op& op, const lab::CheckCase& which) {
+          return arguments.isolate && !op.file.empty() ? isolated(op, which) : lab::check(op, which, context);
+        },
         [&](const lab::CaseResult& result) { run.add(result); });
     run.end_group();
     groups = run.groups();
@@ -203,6 +210,8 @@ constexpr Option kOptions[] = {
      .values = kPlacements},
     {.name = "seed", .value = "N", .help = "other random inputs; `random` for new ones (1)"},
     {.name = "quick", .help = "a few small shapes with random inputs only"},
+    {.name = "no-isolate", .help = "run kernel files in this process, not in one of their own"},
+    {.name = "time-limit", .value = "SECONDS", .help = "for a case of a kernel file (60)"},
     {.name = "failures", .value = "N", .help = "how many failures are shown in full (3)"},
 };
 constexpr Example kExamples[] = {

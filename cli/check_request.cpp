@@ -105,6 +105,9 @@ CheckArguments read_check_arguments(const Invocation& invocation) {
   request.placements = named<lab::Placement>(invocation, "placement", kPlacements);
   request.seed = read_seed(invocation, "check");
   request.quick = invocation.has("quick");
+  arguments.isolate = !invocation.has("no-isolate");
+  if (const auto text = invocation.value("time-limit"))
+    arguments.time_limit = std::chrono::seconds(require_count("check: --time-limit", *text, 1, 86400));
   if (const auto text = invocation.value("failures")) {
     arguments.failures = static_cast<std::size_t>(require_count("check: --failures", *text, 0, 1000000));
   }

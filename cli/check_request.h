@@ -1,6 +1,7 @@
 // What was asked of `gpuforge check`.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -13,7 +14,9 @@ namespace gpuforge::cli {
 struct CheckArguments {
   std::vector<std::string> ops;  // empty: all
   lab::CheckRequest request;
-  std::size_t failures = 3;  // shown in full
+  std::size_t failures = 3;             // shown in full
+  bool isolate = true;                  // kernel files, each in a process of its own
+  std::chrono::seconds time_limit{60};  // of a case there
 };
 // Mistakes are invalid_argument.
 CheckArguments read_check_arguments(const Invocation& invocation);

@@ -3,10 +3,11 @@
 namespace gpuforge::cli {
 namespace {
 
-constexpr const Command* kAll[] = {&kDoctorCommand,  &kDevicesCommand, &kCompileCommand, &kRunCommand,
-                                   &kNewCommand,     &kOpsCommand,     &kCheckCommand,   &kBenchCommand,
-                                   &kProfileCommand, &kLayoutCommand,  &kCacheCommand,   &kCompletionCommand,
-                                   &kHelpCommand,    &kVersionCommand, &kProbeCommand};
+constexpr const Command* kAll[] = {
+    &kDoctorCommand,  &kDevicesCommand, &kCompileCommand,    &kRunCommand,
+    &kNewCommand,     &kOpsCommand,     &kCheckCommand,      &kBenchCommand,
+    &kProfileCommand, &kLayoutCommand,  &kCacheCommand,      &kCompletionCommand,
+    &kHelpCommand,    &kVersionCommand, &kCheckCasesCommand, &kProbeCommand};
 
 }  // namespace
 

@@ -21,7 +21,8 @@ extern const Command kCacheCommand;
 extern const Command kCompletionCommand;
 extern const Command kHelpCommand;
 extern const Command kVersionCommand;
-extern const Command kProbeCommand;  // hidden: doctor's questions, asked in a child process
+extern const Command kCheckCasesCommand;  // hidden: kernel files, checked in a child process
+extern const Command kProbeCommand;       // hidden: doctor's questions, asked in a child process
 
 // In the order the help lists them.
 std::span<const Command* const> all_commands();
