@@ -5,9 +5,11 @@
 //   settings, config_file                       flag > environment > project's file > user's file
 //   launch_argument, element_source             the text of `run --arg` and the elements it stands for
 //   layout_report, layout_table, layout_lines   what `layout` prints, and its lines from stdin
+//   profile_verbs.h and profile_*               the parts of `profile`
 //   interrupt                                   signals
 //   lab_session, check_request, check_report    ops and device of the lab; what `check` is asked and shows
-//   verbs.h and a file per verb                 doctor, devices, compile, run, ops, check, layout, cache,
+//   verbs.h and a file per verb                 doctor, devices, compile, run, new, ops, check, bench, profile,
+//                                               layout, cache,
 //   completion, help, version
 // It parses and prints; what is decided is decided in the library.
 #pragma once
