@@ -5,6 +5,7 @@
 //   settings, config_file                       flag > environment > project's file > user's file
 //   launch_argument, element_source             the text of `run --arg` and the elements it stands for
 //   layout_report, layout_table, layout_lines   what `layout` prints, and its lines from stdin
+//   bench_request, bench_report, bench_page     what `bench` was asked, and how its results are shown
 //   profile_verbs.h and profile_*               the parts of `profile`
 //   interrupt                                   signals
 //   lab_session, check_request, check_report    ops and device of the lab; what `check` is asked and shows

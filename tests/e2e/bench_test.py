@@ -39,7 +39,7 @@ class Bench(CliTest):
         self.assertNotEqual((self.folder / "base.json").read_text(), before)
         self.file("base.json", before)
         document = json.loads((self.folder / "base.json").read_text())
-        # The same run, at twice the speed: this one is slower beyond doubt.
+        # The same run, a million times as fast: this one is slower beyond doubt.
         for result in document["cases"]:
             result["time"]["samples_ms"] = [[1e-6 + s / 1e6 for s in r] for r in result["time"]["samples_ms"]]
         self.file("fast.json", json.dumps(document))
