@@ -65,6 +65,15 @@ class KernelFile : public ArrayTest {
     return list;
   }
 
+  // What keeps it from running, as an Error or in the report; "no error" when it is right.
+  std::string refusal(const Op& op, const Problem& problem) {
+    std::string text;
+    const std::string thrown = error_of([&] {
+      for (const std::string& complaint : complaints(op, problem)) text += complaint + "\n";
+    });
+    return text.empty() ? thrown : text;
+  }
+
   static std::string with(std::string_view old, std::string_view other, std::string_view text = kSaxpy) {
     std::string all(text);
     EXPECT_NE(all.find(old), std::string::npos) << old;
@@ -132,8 +141,7 @@ TEST_P(KernelFile, ACompileErrorHasTheLineOfTheFile) {
 
 TEST_P(KernelFile, WhatTheKernelDeclaresIsComparedWithTheHead) {
   const auto refusal = [&](const std::string& text, DType dtype = DType::f32) {
-    const Op op = read(text);
-    return error_of([&] { complaints(op, {.shape = {8}, .dtype = dtype}); });
+    return KernelFile::refusal(read(text), {.shape = {8}, .dtype = dtype});
   };
   const std::string plain =
       with("saxpy<{T}>", "saxpy",
@@ -186,7 +194,7 @@ TEST_P(KernelFile, APythonReference) {
   EXPECT_THAT(complaints(with_reference("{python: ref.py:saxpy, arrays: lists}"), {.shape = {100}}),
               testing::IsEmpty());
   const auto refusal = [&](const std::string& reference) {
-    return error_of([&] { complaints(with_reference(reference), {.shape = {8}}); });
+    return KernelFile::refusal(with_reference(reference), {.shape = {8}});
   };
   EXPECT_THAT(refusal("{python: ref.py:wrong, arrays: lists}"),
               HasSubstr("the result for y should have extent 8 where it has 9"));

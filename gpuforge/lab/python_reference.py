@@ -11,6 +11,7 @@ import json
 import os
 import struct
 import sys
+import traceback
 
 MISSING_NUMPY = 3
 
@@ -95,4 +96,11 @@ def main():
         save(os.path.join(folder, f"out{i}.npy"), values, shape)
 
 
-main()
+try:
+    main()
+except Exception as error:
+    place = error.__traceback__
+    while place.tb_next and (place.tb_frame.f_code.co_filename == __file__ or "importlib" in place.tb_frame.f_code.co_filename):
+        place = place.tb_next
+    traceback.print_exception(type(error), error, place)
+    sys.exit(1)
