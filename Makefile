@@ -8,7 +8,7 @@ JOBS := $(shell nproc 2>/dev/null || echo 2)
 .PHONY: help setup demo build test check format clean
 
 help:
-	@echo 'make demo    set up, build, look at this machine, compile and run two kernels'
+	@echo 'make demo    set up, build, look at this machine, run two kernels, measure the smoke suite'
 	@echo 'make test    set up, build and run the whole test suite'
 	@echo 'make build   set up and build everything into $(RELEASE)/'
 	@echo 'make check   house checks: format, layers, file sizes, headers compile alone'
@@ -27,6 +27,7 @@ demo: setup $(RELEASE)/build.ninja
 	@cmake --build --preset release --target demo_programs
 	@$(RELEASE)/bin/gpuforge doctor
 	@$(RELEASE)/bin/first_kernels
+	@$(RELEASE)/bin/gpuforge bench --suite smoke
 
 build: setup $(RELEASE)/build.ninja
 	@cmake --build --preset release

@@ -3,6 +3,7 @@
 #include "cli/bench_isolate.h"
 #include "cli/bench_page.h"
 #include "cli/bench_report.h"
+#include "cli/kernel_ops.h"
 #include "cli/report.h"
 #include "cli/verbs.h"
 #include "gpuforge/device/open_device.h"
@@ -165,7 +166,8 @@ void print_history(Session& session, const BenchReport& report, const std::vecto
 }
 
 int run(Session& session, const Invocation& invocation) {
-  const BenchRequest request = read_bench_request(invocation);
+  const BenchRequest request = read_bench_request(
+      invocation, [&](const std::string& name) { return resolve_ops(session, std::span(&name, 1)).front(); });
   std::optional<Baseline> baseline;
   if (request.baseline) baseline = read_baseline(*request.baseline);
   BenchReport report = measure_all(session, request, baseline);
@@ -180,10 +182,16 @@ int run(Session& session, const Invocation& invocation) {
   return judge(session, request, report);
 }
 
+constexpr Positional kPositionals[] = {{.name = "OP",
+                                        .help = "an op or a kernel file, as with --op",
+                                        .repeatable = true,
+                                        .kind = ValueKind::file}};
 constexpr Example kExamples[] = {
     {.line = "gpuforge bench --suite smoke", .meaning = "one case of each op, verified and measured"},
     {.line = "gpuforge bench --op copy_transpose --sizes 4096,8191x8193 --dtypes f16,f32 --variant all",
      .meaning = "every variant, on these shapes"},
+    {.line = "gpuforge bench my_softmax.cu --sizes 4096x8192",
+     .meaning = "a kernel of your own, in a process of its own"},
     {.line = "gpuforge bench --suite reduce_sum_long --compare base.json --fail-on-regression",
      .meaning = "exit 1 when a case became slower; base.json is from --save"},
 };
@@ -193,7 +201,7 @@ constexpr Example kExamples[] = {
 const Command kBenchCommand = {
     .name = "bench",
     .summary = "measure ops: time, bandwidth, share of what the device can do, and what changed",
-    .usage = "[--suite NAME | --op NAME [--sizes LIST]] [options]",
+    .usage = "[--suite NAME | OP|FILE.cu .. [--sizes LIST]] [options]",
     .description =
         "Every case is compared with its reference before it is timed; one that fails is a failed row and "
         "exit code "
@@ -206,6 +214,7 @@ const Command kBenchCommand = {
         "CPU's; on sim there are counts instead. --compare goes by the spread of eight repetitions in each "
         "run: "
         "slower means slower by more than 2 % with 99.9 % confidence.",
+    .positionals = kPositionals,
     .options = bench_options(),
     .examples = kExamples,
     .run = run,

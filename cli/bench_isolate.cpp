@@ -9,11 +9,13 @@ namespace gpuforge::cli {
 
 std::vector<std::string> isolated_arguments(const Session& session, const BenchRequest& request,
                                             const lab::BenchCase& which, std::string_view device) {
+  const std::filesystem::path& file = request.ops.find(which.op)->second.file;
   std::vector<std::string> arguments = {"bench",
                                         "--json",
+                                        "--no-isolate",
                                         "--quiet",
                                         format_text("--device={}", device),
-                                        format_text("--op={}", which.op),
+                                        format_text("--op={}", file.empty() ? which.op : file.string()),
                                         format_text("--sizes={}", lab::shape_text(which.problem.shape)),
                                         format_text("--dtypes={}", name(which.problem.dtype)),
                                         format_text("--variant={}", which.variant),

@@ -7,8 +7,8 @@
 #include "gpuforge/base/error.h"
 #include "gpuforge/base/file.h"
 #include "gpuforge/lab/change.h"
+#include "gpuforge/lab/kernel_file.h"
 #include "gpuforge/lab/suite.h"
-#include "gpuforge/ops/registry.h"
 
 namespace gpuforge::cli {
 namespace {
@@ -18,7 +18,7 @@ constexpr std::string_view kBackends[] = {"kernel", "ref"};
 constexpr Option kOptions[] = {
     {.name = "suite", .value = "NAME", .help = "a named list of cases (smoke, when nothing else is given)"},
     {.name = "suites", .value = "FILE", .help = "take suites from this file", .kind = ValueKind::file},
-    {.name = "op", .value = "NAME", .help = "this op alone", .repeatable = true},
+    {.name = "op", .value = "NAME", .help = "this op or kernel file alone", .repeatable = true},
     {.name = "sizes", .value = "LIST", .help = "shapes: 4096x1024,8192x8192; 4096 is 4096x4096"},
     {.name = "dtypes", .value = "LIST", .help = "f16,bf16,f32"},
     {.name = "dim", .value = "N", .help = "the axis, for ops that have one"},
@@ -52,7 +52,9 @@ constexpr Option kOptions[] = {
     {.name = "csv", .help = "print the table as CSV"},
     {.name = "html", .value = "FILE", .help = "write one page with plots", .kind = ValueKind::file},
     {.name = "history", .help = "keep the results, and show earlier ones of the same cases"},
-    {.name = "isolate", .help = "each case in a process of its own, so that a crash costs one row"},
+    {.name = "isolate",
+     .help = "each case in a process of its own, so that a crash costs one row; kernel files always are"},
+    {.name = "no-isolate", .help = "kernel files in this process"},
     {.name = "time-limit", .value = "SECONDS", .help = "of an isolated case (300)"},
 };
 
@@ -66,10 +68,11 @@ std::vector<std::string> split(std::string_view text, char separator) {
   }
 }
 
-std::vector<Shape> read_sizes(const std::string& text) {
+// A number alone is the edge of a square, for ops of two extents.
+std::vector<Shape> read_sizes(const std::string& text, std::size_t rank) {
   std::vector<Shape> shapes;
   for (const std::string& part : split(text, ',')) {
-    const auto square = part.find('x') == std::string::npos ? parse_count(part) : std::nullopt;
+    const auto square = rank != 1 && part.find('x') == std::string::npos ? parse_count(part) : std::nullopt;
     Shape shape = square ? Shape{*square, *square} : lab::parse_shape(part);
     GPUFORGE_CHECK(!part.empty() && !shape.empty(),
                    "bench: --sizes is a list such as 4096x1024,8192, but '{}' was given", text);
@@ -110,13 +113,27 @@ double read_percent(const std::string& text) {
   return percent / 100;
 }
 
-// The suite's cases, or those of --op, before flags change them.
-std::vector<lab::SuiteCase> listed_cases(const Invocation& invocation, BenchRequest& request) {
-  const std::vector<std::string> wanted = invocation.values("op");
+// Ops and kernel files by name, also without --op.
+std::vector<std::string> wanted_ops(const Invocation& invocation) {
+  std::vector<std::string> wanted = invocation.positionals;
+  for (std::string& op : invocation.values("op")) wanted.push_back(std::move(op));
+  return wanted;
+}
+
+// The suite's cases, or those of the ops named, before flags change them.
+std::vector<lab::SuiteCase> listed_cases(const Invocation& invocation, const FindOp& find,
+                                         BenchRequest& request) {
+  const std::vector<std::string> wanted = wanted_ops(invocation);
   const bool from_suite = invocation.has("suite") || invocation.has("suites") || wanted.empty();
   std::vector<lab::SuiteCase> cases;
   if (!from_suite) {
     for (const std::string& op : wanted) {
+      if (lab::names_kernel_file(op)) {  // its own shapes and dtypes: known_op() sets them
+        lab::SuiteCase of_file;
+        of_file.op = of_file.where = op;
+        cases.push_back(std::move(of_file));
+        continue;
+      }
       for (const Shape& shape : {Shape{1024, 1024}, Shape{4096, 4096}}) {
         if (invocation.has("sizes") && shape[0] > 1024) continue;  // they are replaced anyway
         cases.push_back({.op = op, .problem = {.shape = shape, .dtype = DType::f16}, .where = "--op"});
@@ -138,22 +155,34 @@ std::vector<lab::SuiteCase> listed_cases(const Invocation& invocation, BenchRequ
   for (const std::string& op : wanted) {
     const bool found =
         std::any_of(cases.begin(), cases.end(), [&](const auto& each) { return each.op == op; });
-    if (!found) ops::find_op(op);  // a slip of the fingers says so first
+    if (!found) find(op);  // a slip of the fingers says so first
     GPUFORGE_CHECK(found, "bench: the suite {} has no case of op '{}'", suite.name, op);
   }
   return cases;
 }
 
-const lab::Op& known_op(BenchRequest& request, const lab::SuiteCase& listed) {
-  auto found = request.ops.find(listed.op);
-  if (found == request.ops.end()) {
-    try {
-      found = request.ops.emplace(listed.op, ops::find_op(listed.op)).first;
-    } catch (const Error& error) {
-      throw Error(error.code(), format_text("{}: {}", listed.where, error.message()));
-    }
+const lab::Op& known_op(const FindOp& find, BenchRequest& request, const lab::SuiteCase& listed) {
+  const bool is_file = lab::names_kernel_file(listed.op);
+  if (const auto found = request.ops.find(listed.op); found != request.ops.end()) return found->second;
+  try {
+    lab::Op op = find(listed.op);
+    std::string name = op.name;
+    return request.ops.insert_or_assign(std::move(name), std::move(op)).first->second;
+  } catch (const Error& error) {
+    if (is_file) throw;  // it names the file
+    throw Error(error.code(), format_text("{}: {}", listed.where, error.message()));
   }
-  return found->second;
+}
+
+// The largest of the shapes that a kernel file is checked with, in its first dtype.
+lab::Problem problem_of_file(const lab::Op& op) {
+  GPUFORGE_CHECK(!op.check_problems.empty(), "bench: {} names no shapes; give --sizes", op.name);
+  lab::Problem problem = *std::max_element(op.check_problems.begin(), op.check_problems.end(),
+                                           [](const lab::Problem& a, const lab::Problem& b) {
+                                             return element_count(a.shape) < element_count(b.shape);
+                                           });
+  problem.dtype = op.dtypes.front();
+  return problem;
 }
 
 void add_case(BenchRequest& request, lab::BenchCase which) {
@@ -162,14 +191,14 @@ void add_case(BenchRequest& request, lab::BenchCase which) {
   }
 }
 
-void read_cases(const Invocation& invocation, BenchRequest& request) {
+void read_cases(const Invocation& invocation, const FindOp& find, BenchRequest& request) {
   const auto sizes = invocation.value("sizes");
   const auto dtypes = invocation.value("dtypes");
   const lab::Options options = read_options(invocation);
   lab::Options used;
-  for (const lab::SuiteCase& listed : listed_cases(invocation, request)) {
-    const lab::Op& op = known_op(request, listed);
-    lab::Problem problem = listed.problem;
+  for (const lab::SuiteCase& listed : listed_cases(invocation, find, request)) {
+    const lab::Op& op = known_op(find, request, listed);
+    lab::Problem problem = op.file.empty() ? listed.problem : problem_of_file(op);
     for (const auto& [name, value] : options) {
       const bool has = std::any_of(op.options.begin(), op.options.end(),
                                    [&](const lab::OptionDescription& each) { return each.name == name; });
@@ -183,7 +212,7 @@ void read_cases(const Invocation& invocation, BenchRequest& request) {
       for (const lab::Variant& variant : op.variants) variants.push_back(variant.name);
     }
     if (variants.empty()) variants.push_back(listed.variant);
-    for (const Shape& shape : sizes ? read_sizes(*sizes) : std::vector{problem.shape}) {
+    for (const Shape& shape : sizes ? read_sizes(*sizes, problem.shape.size()) : std::vector{problem.shape}) {
       for (const DType dtype : dtypes ? read_dtypes(*dtypes) : std::vector{problem.dtype}) {
         for (const std::string& variant : variants) {
           problem.shape = shape;
@@ -209,9 +238,9 @@ std::span<const Option> bench_options() {
   return kOptions;
 }
 
-BenchRequest read_bench_request(const Invocation& invocation) {
+BenchRequest read_bench_request(const Invocation& invocation, const FindOp& find) {
   BenchRequest request;
-  read_cases(invocation, request);
+  read_cases(invocation, find, request);
   request.quick = invocation.has("quick");
   if (request.quick) {
     request.measure.seconds = 0.2;
@@ -229,7 +258,11 @@ BenchRequest read_bench_request(const Invocation& invocation) {
   if (const auto text = invocation.value("time-limit")) {
     request.time_limit_seconds = static_cast<double>(require_count("bench: --time-limit", *text, 1, 86400));
   }
-  request.isolate = invocation.has("isolate");
+  GPUFORGE_CHECK(!(invocation.has("isolate") && invocation.has("no-isolate")),
+                 "bench: --isolate and --no-isolate exclude each other");
+  const bool has_file = std::any_of(request.ops.begin(), request.ops.end(),
+                                    [](const auto& known) { return !known.second.file.empty(); });
+  request.isolate = invocation.has("isolate") || (has_file && !invocation.has("no-isolate"));
   request.markdown = invocation.has("markdown");
   request.csv = invocation.has("csv");
   request.history = invocation.has("history");

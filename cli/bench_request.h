@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -30,9 +31,12 @@ struct BenchRequest {
   double least_change = 0;  // what counts as one
 };
 
+// The op of that name, or of that kernel file; invalid_argument or a parse Error.
+using FindOp = std::function<lab::Op(const std::string& name)>;
+
 // Every mistake that can be seen before anything runs: invalid_argument, or a parse Error with file and line
 // for a suites file.
-BenchRequest read_bench_request(const Invocation& invocation);
+BenchRequest read_bench_request(const Invocation& invocation, const FindOp& find);
 
 // The options of the verb.
 std::span<const Option> bench_options();

@@ -6,6 +6,8 @@
 #include "cli/parse.h"
 #include "cli/verbs.h"
 #include "gpuforge/base/error.h"
+#include "gpuforge/lab/suite.h"
+#include "gpuforge/ops/registry.h"
 
 namespace gpuforge::cli {
 namespace {
@@ -14,7 +16,16 @@ using testing::HasSubstr;
 
 BenchRequest request_of(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "bench");
-  return read_bench_request(parse_command_line(arguments, all_commands()));
+  return read_bench_request(parse_command_line(arguments, all_commands()), [](const std::string& name) {
+    lab::Op op = ops::find_op(name.ends_with(".cu") ? "rms_norm" : name);
+    if (name.ends_with(".cu")) {  // as a kernel file's
+      op.name = "mine";
+      op.file = name;
+      op.dtypes = {DType::bf16, DType::f32};
+      op.check_problems = {lab::Problem{.shape = {3, 5}}, lab::Problem{.shape = {64, 100}}};
+    }
+    return op;
+  });
 }
 
 std::vector<std::string> cases_of(std::vector<std::string> arguments) {
@@ -35,6 +46,27 @@ std::string complaint(std::vector<std::string> arguments) {
 }
 
 using Texts = std::vector<std::string>;
+
+TEST(BenchRequest, AKernelFileHasItsOwnShapesAndAProcessOfItsOwn) {
+  const BenchRequest request = request_of({"mine.cu"});
+  ASSERT_EQ(request.cases.size(), 1u);
+  EXPECT_EQ(request.cases[0].op, "mine");
+  EXPECT_EQ(request.cases[0].problem.shape, (Shape{64, 100}));
+  EXPECT_EQ(request.cases[0].problem.dtype, DType::bf16);
+  EXPECT_TRUE(request.isolate);
+  EXPECT_FALSE(request_of({"mine.cu", "--no-isolate"}).isolate);
+  EXPECT_FALSE(request_of({"rms_norm"}).isolate);
+  EXPECT_EQ(request_of({"--op", "mine.cu", "--sizes", "7x9", "--dtypes", "f32"}).cases[0].problem.shape,
+            (Shape{7, 9}));
+  EXPECT_EQ(complaint({"mine.cu", "--isolate", "--no-isolate"}),
+            "bench: --isolate and --no-isolate exclude each other");
+}
+
+TEST(BenchRequest, EveryOpOfTheSuitesExists) {
+  for (const lab::Suite& suite : lab::built_in_suites()) {
+    EXPECT_FALSE(cases_of({"--suite", suite.name}).empty()) << suite.name;
+  }
+}
 
 TEST(BenchRequest, FlagsReplaceWhatTheSuiteSays) {
   EXPECT_EQ(cases_of({"--suite", "smoke", "--op", "copy_transpose"}),

@@ -9,7 +9,8 @@
 //   profile_verbs.h and profile_*               the parts of `profile`
 //   interrupt                                   signals
 //   lab_session, check_request, check_report    ops and device of the lab; what `check` is asked and shows
-//   verbs.h and a file per verb                 doctor, devices, compile, run, new, ops, check, bench, profile,
+//   verbs.h and a file per verb                 doctor, devices, compile, run, new, ops, check, bench,
+//   profile,
 //                                               layout, cache,
 //   completion, help, version
 // It parses and prints; what is decided is decided in the library.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "cli/kernel_ops.h"
 #include "cli/profile_verbs.h"
 #include "cli/quantity.h"
 #include "cli/report.h"
@@ -149,13 +150,8 @@ std::optional<lab::Op> op_named(std::string_view name) {
   return std::nullopt;
 }
 
-lab::Op op_asked_for(const std::string& name) {
-  GPUFORGE_CHECK(
-      !name.ends_with(".cu") && !name.ends_with(".ptx"),
-      "profile: an op was expected, found the file '{}'; a kernel file is counted by gpuforge run {} "
-      ".. --device sim --report",
-      name, name);
-  return ops::find_op(name);
+lab::Op op_asked_for(const Session& session, const std::string& name) {
+  return resolve_ops(session, std::span(&name, 1)).front();
 }
 
 OpWords words_of(const Invocation& invocation) {
@@ -233,10 +229,8 @@ std::string resources_text(const std::vector<lab::KernelResources>& kernels,
 }
 
 int profile_sim(Session& session, const Invocation& invocation) {
-  GPUFORGE_CHECK(
-      invocation.positionals.size() == 2,
-      "profile sim: OP is missing (for a kernel file: gpuforge run FILE.cu .. --device sim --report)");
-  const lab::Op op = op_asked_for(invocation.positionals[1]);
+  GPUFORGE_CHECK(invocation.positionals.size() == 2, "profile sim: an OP or a kernel file is missing");
+  const lab::Op op = op_asked_for(session, invocation.positionals[1]);
   const lab::OnceRequest request = once_request_for(op, words_of(invocation));
   const std::shared_ptr<Context> context = sim_context(session);
   lab::SimProfile profile;
@@ -307,7 +301,7 @@ int profile_sim(Session& session, const Invocation& invocation) {
 
 int profile_once(Session& session, const Invocation& invocation) {
   GPUFORGE_CHECK(invocation.positionals.size() == 2, "profile once: OP is missing");
-  const lab::Op op = op_asked_for(invocation.positionals[1]);
+  const lab::Op op = op_asked_for(session, invocation.positionals[1]);
   const lab::OnceRequest request = once_request_for(op, words_of(invocation));
   std::string fallback;
   const cuda::SearchOptions search = cuda::search_options(session.environment);

@@ -240,6 +240,8 @@ void copy_transpose(Array& out, const Array& x, const CopyTransposeOptions& opti
   const auto kernel = transpose_kernel(context, problem.dtype, used);
   (*kernel)(launch_config(plan, used, context.device().facts()), stream, out, x, plan.matrix,
             device_rows<2>(plan.planes));
+  out.record_use(stream);
+  x.record_use(stream);
 }
 
 Array copy_transpose(const Array& x, const CopyTransposeOptions& options, device::Stream& stream) {

@@ -1,0 +1,43 @@
+// Arrays may be destroyed as soon as an op has been called, whatever stream they were made on.
+#include <future>
+#include <thread>
+
+#include "gpuforge/ops/op_for_tests.h"
+
+namespace gpuforge::ops {
+namespace {
+
+class OpLifetime : public OpTest {};
+INSTANTIATE_TEST_SUITE_P(Cpu, OpLifetime, testing::Values("cpu"));
+INSTANTIATE_TEST_SUITE_P(Sim, OpLifetime, testing::Values("sim"));
+INSTANTIATE_TEST_SUITE_P(Gpu, OpLifetime, testing::Values("cuda:0"));
+
+// The memory of arrays made on one stream may not be given back while another still waits to use it. The
+// simulator finds an access to memory that was.
+TEST_P(OpLifetime, OperandsMayGoBeforeTheWorkIsDone) {
+  for (const lab::Op& op : all_ops()) {
+    for (const lab::Variant& variant : op.variants) {
+      SCOPED_TRACE(op.name + " " + variant.name);
+      const auto made_on = context_->make_stream();
+      const auto used_on = context_->make_stream();
+      const lab::Problem problem = lab::complete(op, {.shape = {33, 40}, .dtype = DType::f32});
+      std::vector<Array> arrays;
+      for (const lab::Operand& operand : op.operands(problem)) {
+        arrays.push_back(ones(context_, operand.shape, operand.dtype, *made_on));
+      }
+      made_on->synchronize();
+      std::promise<void> go;
+      used_on->enqueue([ready = go.get_future().share()] { ready.wait(); });
+      op.run({.problem = problem, .variant = variant.name, .operands = arrays, .stream = *used_on});
+      arrays.clear();
+      // Long enough for memory that nobody watches over to be gone.
+      for (int i = 0; i < 20 && !made_on->done(); ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      go.set_value();
+      EXPECT_NO_THROW(used_on->synchronize());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpuforge::ops
