@@ -25,10 +25,14 @@ TEST_P(OpLifetime, OperandsMayGoBeforeTheWorkIsDone) {
       for (const lab::Operand& operand : op.operands(problem)) {
         arrays.push_back(ones(context_, operand.shape, operand.dtype, *made_on));
       }
+      const lab::Call call{
+          .problem = problem, .variant = variant.name, .operands = arrays, .stream = *used_on};
+      op.run(call);  // loads the kernel, which waits for the whole device
+      used_on->synchronize();
       made_on->synchronize();
       std::promise<void> go;
       used_on->enqueue([ready = go.get_future().share()] { ready.wait(); });
-      op.run({.problem = problem, .variant = variant.name, .operands = arrays, .stream = *used_on});
+      op.run(call);
       arrays.clear();
       // Long enough for memory that nobody watches over to be gone.
       for (int i = 0; i < 20 && !made_on->done(); ++i)
