@@ -58,7 +58,12 @@ void bench_kernel(const Op& op, const std::shared_ptr<Context>& context, const M
   const bool runs_kernels = facts.kind != device::DeviceKind::cpu;
   if (runs_kernels) {
     result.kernels = kernel_facts(op, which, *context);
-    if (op.choose) result.config = op.choose(which.problem, which.variant, facts, context->tuning()).config;
+    if (op.choose) {
+      const Choice choice = op.choose(which.problem, which.variant, facts, context->tuning());
+      context->log().debug("{}: {} ({})", to_string(which), gpuforge::to_string(choice.config),
+                           choice.reason);
+      result.config = choice.config;
+    }
   }
   const bool rotate = facts.kind == device::DeviceKind::cuda && options.method == Method::graph;
   const Workload work = op_workload(op, which.problem, which.variant, nullptr, context, rotate ? 1024 : 1);
