@@ -101,9 +101,15 @@ TEST(Tune, AllFindsTheBestAndDiscardsWithReasons) {
     EXPECT_EQ(record.device.arch, "sm_90a");
     EXPECT_EQ(record.unit, "proxy");
     EXPECT_EQ(record.key.shapes, "16x8");
-    if (record.outcome == Outcome::does_not_compile) EXPECT_EQ(record.reason, "x of 1 is no size");
-    if (record.outcome == Outcome::does_not_run) EXPECT_THAT(record.reason, HasSubstr("too few threads"));
-    if (record.outcome == Outcome::wrong_result) EXPECT_THAT(record.reason, HasSubstr("out"));
+    if (record.outcome == Outcome::does_not_compile) {
+      EXPECT_EQ(record.reason, "x of 1 is no size");
+    }
+    if (record.outcome == Outcome::does_not_run) {
+      EXPECT_THAT(record.reason, HasSubstr("too few threads"));
+    }
+    if (record.outcome == Outcome::wrong_result) {
+      EXPECT_THAT(record.reason, HasSubstr("out"));
+    }
   }
 }
 
