@@ -4,6 +4,7 @@
 #include "cli/bench_page.h"
 #include "cli/bench_report.h"
 #include "cli/kernel_ops.h"
+#include "cli/lab_session.h"
 #include "cli/report.h"
 #include "cli/verbs.h"
 #include "gpuforge/device/open_device.h"
@@ -15,6 +16,7 @@ std::shared_ptr<Context> make_context(const Session& session, std::shared_ptr<de
   ContextOptions options;
   options.jit = jit_options(session);
   options.log = session.log;
+  options.tuning = tuning_for(session, device->facts());
   return Context::make(std::move(device), std::move(options));
 }
 

@@ -28,6 +28,7 @@ std::vector<std::string> isolated_arguments(const Session& session, const BenchR
   if (request.measure.warmup) arguments.push_back(format_text("--warmup={}", *request.measure.warmup));
   if (request.measure.iterations)
     arguments.push_back(format_text("--iterations={}", *request.measure.iterations));
+  if (!session.tuning) arguments.emplace_back("--no-tuning");
   // The child reads environment and files itself; what flags said is passed on.
   const Settings& settings = session.settings;
   if (settings.cache_dir) arguments.push_back("--cache-dir=" + settings.cache_dir->string());

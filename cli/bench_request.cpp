@@ -30,6 +30,7 @@ constexpr Option kOptions[] = {
      .help = "kernel, or ref: the plain loop on the host",
      .values = kBackends,
      .only_values = true},
+    {.name = "no-tuning", .help = "choose configurations as if nothing had been tuned"},
     {.name = "quick", .help = "a fifth of the time, and less sure of it"},
     {.name = "warmup", .value = "N", .help = "calls before the first sample"},
     {.name = "iterations", .value = "N", .help = "samples, instead of as many as the noise asks for"},

@@ -3,6 +3,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "cli/lab_session.h"
 #include "cli/quantity.h"
 #include "cli/report.h"
 #include "cli/session.h"
@@ -10,6 +11,7 @@
 #include "cli/verbs.h"
 #include "gpuforge/base/error.h"
 #include "gpuforge/jit/jit.h"
+#include "gpuforge/lab/tuning_cache.h"
 
 namespace gpuforge::cli {
 namespace {
@@ -90,6 +92,31 @@ int verify(Session& session, jit::DiskCache& cache, Json json) {
   return bad == 0 ? kDone : kWrong;
 }
 
+Json tuning_json(const lab::TuningSize& size) {
+  Json json = Json::object();
+  json.set("files", std::uint64_t{size.files});
+  json.set("records", std::uint64_t{size.records});
+  json.set("bytes", size.bytes);
+  return json;
+}
+
+std::string tuning_text(const lab::TuningSize& size) {
+  return format_text("{} {} of tuning, {}", size.records, size.records == 1 ? "result" : "results",
+                     show_bytes(size.bytes));
+}
+
+// Measured results cost more than a compile, so they go only when they are named.
+int clear_tuned(Session& session, const std::filesystem::path& folder, Json json) {
+  const lab::TuningSize removed = lab::clear_tuning(folder);
+  if (session.json) {
+    json.set("removed_tuning", tuning_json(removed));
+    session.out.document(json);
+  } else {
+    session.out.line(format_text("removed {} from {}", tuning_text(removed), folder.string()));
+  }
+  return kDone;
+}
+
 int clear(Session& session, jit::DiskCache& cache, Json json) {
   const std::uint64_t before = total_bytes(cache.list());
   const std::size_t removed = cache.clear();
@@ -124,6 +151,11 @@ int run(Session& session, const Invocation& invocation) {
     throw Error(ErrorCode::io,
                 format_text("cache: expected a folder at '{}', found a file", folder.string()));
   }
+  const std::filesystem::path tuned = *tuning_folder(session);
+  if (invocation.has("tuning")) {
+    GPUFORGE_CHECK(action == "clear", "cache: --tuning goes with clear, found {}", action);
+    return clear_tuned(session, tuned, std::move(json));
+  }
   jit::Jit jit(jit_options(session), session.log);  // it knows where below the folder kernels are
   GPUFORGE_ASSERT(jit.disk_cache() != nullptr, "cache: a folder is set, but there is no cache");
   jit::DiskCache& cache = *jit.disk_cache();
@@ -132,6 +164,8 @@ int run(Session& session, const Invocation& invocation) {
   const auto entries = cache.list();
   json.set("count", std::uint64_t{entries.size()});
   json.set("bytes", total_bytes(entries));
+  const lab::TuningSize tuning = lab::tuning_size(tuned);
+  json.set("tuning", tuning_json(tuning));
   if (action == "list") {
     Json list = Json::array();
     for (const auto& entry : entries) list.push_back(entry_json(entry));
@@ -145,6 +179,7 @@ int run(Session& session, const Invocation& invocation) {
   session.out.line(format_text("{}, {} of {} in {}", entries_text(entries.size()),
                                show_bytes(total_bytes(entries)),
                                show_bytes(session.settings.cache_limit_bytes), folder.string()));
+  if (tuning.records > 0) session.out.line(tuning_text(tuning));
   return kDone;
 }
 
@@ -154,6 +189,8 @@ constexpr Positional kPositionals[] = {
      .help = "list (as it is without one), size, verify (exit code 1 when entries are bad), clear, path",
      .values = kActions,
      .only_values = true}};
+constexpr Option kOptions[] = {
+    {.name = "tuning", .help = "clear: what `gpuforge tune` has measured, instead of the kernels"}};
 constexpr Example kExamples[] = {
     {.line = "gpuforge cache", .meaning = "what was compiled, how large, when last used"},
     {.line = "gpuforge cache verify --json", .meaning = "read every entry and check it against its hashes"},
@@ -167,8 +204,11 @@ const Command kCacheCommand = {
     .usage = "[list|size|verify|clear|path]",
     .description =
         "Compiled kernels are kept on disk, one readable folder each. Many processes may share them; the "
-        "oldest go when --cache-limit is passed; clearing costs one compile per kernel and nothing else.",
+        "oldest go when --cache-limit is passed; clearing costs one compile per kernel and nothing else. "
+        "Results of tuning "
+        "lie beside them and are cleared by --tuning alone.",
     .positionals = kPositionals,
+    .options = kOptions,
     .examples = kExamples,
     .run = run,
 };

@@ -209,6 +209,7 @@ constexpr Option kOptions[] = {
      .repeatable = true,
      .values = kPlacements},
     {.name = "seed", .value = "N", .help = "other random inputs; `random` for new ones (1)"},
+    {.name = "no-tuning", .help = "choose configurations as if nothing had been tuned"},
     {.name = "quick", .help = "a few small shapes with random inputs only"},
     {.name = "no-isolate", .help = "run kernel files in this process, not in one of their own"},
     {.name = "time-limit", .value = "SECONDS", .help = "for a case of a kernel file (60)"},

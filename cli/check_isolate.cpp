@@ -90,6 +90,7 @@ std::vector<std::string> child_arguments(const Session& session, const lab::Op& 
                                         format_text("--time-limit={}", limit.count()),
                                         format_text("--seed={}", request.seed)};
   if (request.quick) arguments.emplace_back("--quick");
+  if (!session.tuning) arguments.emplace_back("--no-tuning");
   if (!request.variants.empty()) arguments.push_back("--variant=" + listed(request.variants));
   for (const DType dtype : request.dtypes) arguments.push_back(format_text("--dtype={}", name(dtype)));
   for (const Shape& shape : request.shapes) arguments.push_back("--shape=" + lab::shape_text(shape));
@@ -246,6 +247,7 @@ constexpr Option kOptions[] = {
     {.name = "contents", .value = "NAME", .help = "as check", .repeatable = true},
     {.name = "placement", .value = "NAME", .help = "as check", .repeatable = true},
     {.name = "seed", .value = "N", .help = "as check"},
+    {.name = "no-tuning"},
     {.name = "quick", .help = "as check"},
 };
 

@@ -12,12 +12,12 @@ namespace {
 // Which options belong to which part.
 struct Part {
   std::string_view name;
-  std::string_view options[6];
+  std::string_view options[7];
 };
 constexpr Part kParts[] = {
     {"extract", {"kernel"}},
-    {"sim", {"kernel", "variant", "dtype", "shape", "set", "lines"}},
-    {"once", {"variant", "dtype", "shape", "set"}},
+    {"sim", {"kernel", "variant", "dtype", "shape", "set", "lines", "no-tuning"}},
+    {"once", {"variant", "dtype", "shape", "set", "no-tuning"}},
     {"ncu", {"kernel", "extract", "dry-run"}},
     {"nsys", {"kernel", "extract", "dry-run"}},
     {"sanitizer", {"kernel", "extract", "dry-run"}},
@@ -73,6 +73,7 @@ constexpr Option kOptions[] = {
      .value = "NAME=VALUE",
      .help = "sim, once: an option of the op (dim=-1), or a value of its configuration (tile=32)",
      .repeatable = true},
+    {.name = "no-tuning", .help = "sim, once: choose as if nothing had been tuned"},
     {.name = "lines", .help = "sim: the counts by source line too"},
 };
 constexpr Example kExamples[] = {

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "cli/kernel_ops.h"
+#include "cli/lab_session.h"
 #include "cli/profile_verbs.h"
 #include "cli/quantity.h"
 #include "cli/report.h"
@@ -28,9 +29,12 @@ std::shared_ptr<Context> sim_context(Session& session) {
       wanted == "sim" || wanted.starts_with("sim:"),
       "profile sim: it counts in the simulator, and the device is to be {}; use --device sim or sim:ARCH",
       wanted);
-  ContextOptions options{.jit = jit_options(session), .allocator = {}, .log = session.log, .tuning = {}};
-  return Context::make(device::open_device(wanted, cuda::search_options(session.environment)),
-                       std::move(options));
+  auto device = device::open_device(wanted, cuda::search_options(session.environment));
+  ContextOptions options{.jit = jit_options(session),
+                         .allocator = {},
+                         .log = session.log,
+                         .tuning = tuning_for(session, device->facts())};
+  return Context::make(std::move(device), std::move(options));
 }
 
 jit::Arch arch_of(const Context& context) {
@@ -308,7 +312,10 @@ int profile_once(Session& session, const Invocation& invocation) {
   const auto device = session.settings.device ? device::open_device(*session.settings.device, search)
                                               : device::open_default_kernel_device(search, &fallback);
   if (!fallback.empty()) session.log->warning("{}", fallback);
-  ContextOptions options{.jit = jit_options(session), .allocator = {}, .log = session.log, .tuning = {}};
+  ContextOptions options{.jit = jit_options(session),
+                         .allocator = {},
+                         .log = session.log,
+                         .tuning = tuning_for(session, device->facts())};
   lab::run_once(op, request, Context::make(device, std::move(options)));
   if (session.json) {
     Json json = document("profile");

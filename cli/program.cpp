@@ -65,6 +65,7 @@ int start(Session& session, std::span<const std::string> arguments, std::string&
   const Invocation invocation = parse_command_line(arguments, session.commands);
   if (invocation.command != nullptr) verb = invocation.command->name;
   session.json = invocation.has("json");
+  session.tuning = !invocation.has("no-tuning");
   const ColorChoice color = color_without_files(invocation, session.environment);
   session.style = Style(use_color(color, session.terminal.out_is_terminal));
   session.messages.set_color(use_color(color, session.terminal.err_is_terminal));

@@ -30,6 +30,7 @@ struct Session {
   Terminal terminal;
   Style style{false};  // for stdout
   bool json = false;
+  bool tuning = true;        // false: --no-tuning, whatever was tuned is left alone
   std::shared_ptr<Log> log;  // for the library
 };
 

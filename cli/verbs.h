@@ -15,6 +15,7 @@ extern const Command kOpsCommand;
 extern const Command kCheckCommand;
 extern const Command kBenchCommand;
 extern const Command kNewCommand;
+extern const Command kTuneCommand;
 extern const Command kLayoutCommand;
 extern const Command kProfileCommand;
 extern const Command kCacheCommand;

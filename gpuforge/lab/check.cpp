@@ -119,6 +119,7 @@ class Case {
 
   bool launch(std::vector<Array>& arrays, const SimWatch& watch) {
     try {
+      tell_choice();
       op_.run({.problem = which_.problem,
                .variant = which_.variant,
                .config = which_.config ? &*which_.config : nullptr,
@@ -143,6 +144,18 @@ class Case {
           throw;
       }
     }
+  }
+
+  // Which configuration the op takes, for who asks.
+  void tell_choice() {
+    const device::DeviceFacts& facts = context_->device().facts();
+    Log& log = context_->log();
+    if (std::exchange(told_, true) || which_.config || !op_.choose || !log.enabled(LogLevel::debug) ||
+        facts.kind == device::DeviceKind::cpu)
+      return;
+    const Choice choice = op_.choose(which_.problem, which_.variant, facts, context_->tuning());
+    log.debug("{} {}: {} ({})", op_.name, to_string(which_), gpuforge::to_string(choice.config),
+              choice.reason);
   }
 
   void judge(std::span<const Expected> expected) {
@@ -225,6 +238,7 @@ class Case {
       report_.faults.push_back(std::move(fault));
   }
 
+  bool told_ = false;
   const Op& op_;
   const CheckCase& which_;
   const std::shared_ptr<Context>& context_;

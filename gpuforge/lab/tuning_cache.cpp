@@ -97,7 +97,8 @@ TunedDevice tuned_device(const device::DeviceFacts& facts) {
 
 fs::path tuning_file(const fs::path& folder, const TunedDevice& device) {
   std::string stem;
-  for (const char c : device.product + "-" + device.arch) {
+  const bool twice = device.product.ends_with(device.arch);  // the simulator's
+  for (const char c : twice ? device.product : device.product + "-" + device.arch) {
     const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
     if (plain || (!stem.empty() && stem.back() != '_')) stem += plain ? c : '_';
   }
