@@ -247,7 +247,7 @@ constexpr Option kOptions[] = {
     {.name = "contents", .value = "NAME", .help = "as check", .repeatable = true},
     {.name = "placement", .value = "NAME", .help = "as check", .repeatable = true},
     {.name = "seed", .value = "N", .help = "as check"},
-    {.name = "no-tuning"},
+    {.name = "no-tuning", .help = "as check"},
     {.name = "quick", .help = "as check"},
 };
 
