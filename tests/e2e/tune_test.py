@@ -1,9 +1,11 @@
 """gpuforge tune in the simulator: finding, keeping, resuming, merging, and `best` taking what was found."""
 import json
-import unittest
+import signal
+import subprocess
+import time
 
 import cli_case
-from cli_case import CliTest
+from cli_case import CliTest, program
 
 PROBLEM = ("copy_transpose", "--device", "sim", "--shape", "32x32", "--dtype", "f32")
 
@@ -54,6 +56,23 @@ class Tune(CliTest):
         self.assertIn("--tuning goes with clear", self.error("cache", "size", "--tuning", code=2))
         self.run_cli("cache", "clear", "--tuning")
         self.assertEqual(self.document("cache")["tuning"]["records"], 0)
+
+    def test_an_interrupt_keeps_what_was_measured(self):
+        command = [program(), "tune", "copy_transpose", "--device", "sim", "--shape", "512x512", "--dtype", "f32"]
+        process = subprocess.Popen(command, env=self.environment, cwd=self.folder, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 60
+        while not (self.cache / "tuning").exists() or len(self.records()) < 2:
+            self.assertLess(time.monotonic(), deadline)
+            self.assertIsNone(process.poll(), "it ended before it could be interrupted")
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 130)
+        kept = len(self.records())
+        self.assertIn(f"{kept} new results are kept; the same command goes on from there", said)
+        again = self.document(*command[1:], "--budget", str(kept + 1))["problems"][0]
+        self.assertEqual((again["known"], again["looked_at"]), (kept, kept + 1))
 
     def write_record(self, config, **changes):
         """As if `config` had been found best."""
