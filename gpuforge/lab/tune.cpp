@@ -1,6 +1,7 @@
 #include "gpuforge/lab/tune.h"
 
 #include <algorithm>
+#include <set>
 #include <thread>
 
 #include "gpuforge/base/parallel.h"
@@ -262,6 +263,8 @@ std::vector<Config> tuning_space(const Op& op, const Problem& problem, std::stri
   std::vector<Config> space = op.configs ? op.configs(problem, variant, facts) : std::vector<Config>{};
   GPUFORGE_CHECK(!space.empty(), "tune: {} {} has no choices to tune for {}", op.name, variant,
                  to_string(problem));
+  std::set<Config> seen;  // one that is declared twice is one candidate
+  std::erase_if(space, [&](const Config& config) { return !seen.insert(config).second; });
   return space;
 }
 

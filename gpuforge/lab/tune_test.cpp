@@ -113,6 +113,17 @@ TEST(Tune, AllFindsTheBestAndDiscardsWithReasons) {
   }
 }
 
+TEST(Tune, WhatIsDeclaredTwiceIsOneCandidate) {
+  Op op = tunable_op();
+  op.configs = [](const Problem&, std::string_view, const device::DeviceFacts&) {
+    return std::vector<Config>{{{"x", 8}, {"y", 1}}, {{"x", 16}, {"y", 1}}, {{"x", 8}, {"y", 1}}};
+  };
+  const TuneResult result = tune(op, request(), context_on("sim", {}));
+  EXPECT_EQ(result.space, 2u);
+  EXPECT_EQ(result.records.size(), 2u);
+  EXPECT_EQ(result.ended, "");
+}
+
 TEST(Tune, ClimbFindsTheBestWithinItsBudget) {
   TuneRequest climb = request();
   climb.search = {.strategy = Strategy::climb, .budget = 18};
