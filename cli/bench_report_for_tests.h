@@ -16,7 +16,9 @@ inline BenchReport report_for_tests(double p50_ms = 0.5) {
   good.which.problem.shape = {1024, 1024};
   good.which.problem.dtype = DType::f16;
   good.cost = {2e6, 2e3, 1e6};
-  good.measurement = lab::Measurement{.method = "graph", .samples = {{p50_ms, p50_ms}}};
+  good.measurement.emplace();
+  good.measurement->method = "graph";
+  good.measurement->samples = {{p50_ms, p50_ms}};
   good.measurement->summary = lab::summarize(good.measurement->samples[0]);
   good.ceiling = lab::Ceiling{{1, 0}, 2e6, 2 * good.gb_per_s(), "move"};
   lab::BenchResult failed = good;

@@ -17,6 +17,15 @@
 
 namespace gpuforge::lab {
 
+// Many candidates, each known less well than a case of bench.
+inline MeasureOptions quick_measure() {
+  MeasureOptions options;
+  options.repetitions = 4;
+  options.seconds = 0.2;
+  options.warmup_seconds = 0.05;
+  return options;
+}
+
 struct TuneRequest {
   Problem problem;  // complete
   std::string variant;
@@ -25,7 +34,7 @@ struct TuneRequest {
   std::size_t shard = 1;          // of `shards`: every shards-th candidate; the default is in each
   std::size_t shards = 1;
   bool again = false;  // measure what is known, too
-  MeasureOptions measure = {.repetitions = 4, .seconds = 0.2, .warmup_seconds = 0.05};
+  MeasureOptions measure = quick_measure();
   std::function<double(const Config&)> cost;  // instead of measuring; for tests
 };
 

@@ -275,7 +275,7 @@ class Sim(CliTest):
         self.assertIn("there is no op 'nothere'", self.error("profile", "sim", "nothere", code=2))
         self.assertIn("OP is missing", self.error("profile", "sim", code=2))
         self.assertIn("gpuforge run x.cu .. --device sim --report", self.error("profile", "sim", "x.cu", code=2))
-        for words, message in ((["--dtype", "f99"], "'f99' is not a dtype"), (["--shape", "4"], "two extents"),
+        for words, message in ((["--dtype", "f99"], "'f99' is not a dtype"), (["--shape", "4"], "two axes"),
                                (["--variant", "fastest"], "fastest"), (["--set", "tile"], "NAME=VALUE"),
                                (["--set", "tile=big"], "whole number"), (["--set", "colour=3"], "no configuration colour=3"),
                                (["--kernel", "softmax"], "launches no kernel"), (["--device", "cpu"], "use --device sim")):
