@@ -6,6 +6,7 @@
 
 #include "gpuforge/base/convert.h"
 #include "gpuforge/base/hash.h"
+#include "gpuforge/base/parallel.h"
 
 namespace gpuforge::lab {
 namespace {
@@ -98,11 +99,13 @@ HostTensor make_input(const Operand& operand, Contents contents, std::uint64_t s
   tensor.values.resize(count);
   const std::uint64_t start = mixed(seed) ^ hash_text(operand.name).low;
   const double constant = operand.centre + spread_of(operand.dtype) * normal(start);
-  for (std::size_t i = 0; i < count; ++i) {
-    std::uint64_t stored = 0;
-    store_double(&stored, operand.dtype, element(operand, contents, mixed(start + i), constant));
-    tensor.values[i] = load_double(&stored, operand.dtype);
-  }
+  parallel_ranges(static_cast<std::int64_t>(count), 1 << 16, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      std::uint64_t stored = 0;
+      store_double(&stored, operand.dtype, element(operand, contents, mixed(start + i), constant));
+      tensor.values[i] = load_double(&stored, operand.dtype);
+    }
+  });
   return tensor;
 }
 

@@ -16,8 +16,8 @@ class OpsWithClang : public OpTest {
     context_ =
         Context::make(device::open_device("sim", cuda::search_options(environment)), std::move(options));
     try {
-      context_->jit().compile({.name = "empty.cu", .text = "__global__ void nothing() {}"},
-                              jit::native_arch(context_->device().facts()));
+      context_->jit().kernel({.name = "empty.cu", .text = "__global__ void nothing() {}"}, "nothing",
+                             context_->device());
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unavailable) throw;
       GTEST_SKIP() << "no clang here: " << error.what();

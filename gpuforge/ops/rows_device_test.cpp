@@ -88,8 +88,8 @@ class RowsOnDevice : public testing::TestWithParam<Place> {
       options.jit.cache_dir.reset();
       options.jit.compiler = GetParam().compiler;
       context_ = Context::make(device, std::move(options));
-      context_->jit().compile({.name = "empty.cu", .text = "__global__ void nothing() {}"},
-                              jit::native_arch(device->facts()));
+      context_->jit().kernel({.name = "empty.cu", .text = "__global__ void nothing() {}"}, "nothing",
+                             *device);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unavailable) throw;
       GTEST_SKIP() << "not here: " << error.what();
