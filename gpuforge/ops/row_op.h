@@ -1,8 +1,10 @@
 // What the descriptions of ops over rows have alike.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -22,5 +24,18 @@ void describe_choices(lab::Op& op,
                       std::function<std::vector<std::shared_ptr<const jit::Kernel>>(
                           Context&, const lab::Problem&, std::string_view variant, const RowConfig&)>
                           kernels);
+
+// Those of the inputs after x that the problem has, in the order of operands(); nullptr for the others.
+template <typename T>
+class Optionals {
+ public:
+  Optionals(const lab::Problem& problem, std::span<T> list) : problem_(problem), list_(list) {}
+  T* operator()(std::string_view option) { return flag_option(problem_, option) ? &list_[at_++] : nullptr; }
+
+ private:
+  const lab::Problem& problem_;
+  std::span<T> list_;
+  std::size_t at_ = 0;
+};
 
 }  // namespace gpuforge::ops

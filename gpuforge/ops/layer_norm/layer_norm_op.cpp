@@ -33,19 +33,6 @@ std::vector<lab::Operand> operands(const lab::Problem& problem) {
   return list;
 }
 
-// Those of the inputs after x that the problem has, in the order of operands(); nullptr for the others.
-template <typename T>
-class Optionals {
- public:
-  Optionals(const lab::Problem& problem, std::span<T> list) : problem_(problem), list_(list) {}
-  T* operator()(std::string_view option) { return flag_option(problem_, option) ? &list_[at_++] : nullptr; }
-
- private:
-  const lab::Problem& problem_;
-  std::span<T> list_;
-  std::size_t at_ = 0;
-};
-
 std::vector<lab::Expected> reference(const lab::Problem& problem, std::span<const lab::HostTensor> inputs) {
   Optionals next(problem, inputs.subspan(1));
   const lab::HostTensor* const weight = next("weight");
