@@ -274,7 +274,7 @@ class Sim(CliTest):
     def test_bad_requests(self):
         self.assertIn("there is no op 'nothere'", self.error("profile", "sim", "nothere", code=2))
         self.assertIn("an OP or a kernel file is missing", self.error("profile", "sim", code=2))
-        self.assertIn("x.cu", self.error("profile", "sim", "x.cu", code=2))
+        self.assertIn("cannot read 'x.cu': No such file or directory", self.error("profile", "sim", "x.cu", code=2))
         for words, message in ((["--dtype", "f99"], "'f99' is not a dtype"), (["--shape", "4"], "two axes"),
                                (["--variant", "fastest"], "fastest"), (["--set", "tile"], "NAME=VALUE"),
                                (["--set", "tile=big"], "whole number"), (["--set", "colour=3"], "no configuration colour=3"),
