@@ -9,7 +9,10 @@ extern "C" __global__ void row_sum(float* out, const float* in, int rows, int co
 
   const float* values = in + static_cast<long long>(row) * columns;
   float sum = 0.0f;
-  for (int column = threadIdx.x; column < columns; column += kWarp) sum += values[column];
+  for (int first = 0; first < columns; first += kWarp) {  // as often for each lane: the warp stays whole
+    int column = first + threadIdx.x;
+    if (column < columns) sum += values[column];
+  }
   for (int distance = kWarp / 2; distance > 0; distance /= 2) {
     sum += __shfl_down_sync(0xffffffffu, sum, distance);
   }
