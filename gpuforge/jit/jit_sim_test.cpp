@@ -11,6 +11,7 @@
 #include "gpuforge/base/error.h"
 #include "gpuforge/base/format.h"
 #include "gpuforge/base/temporary_folder_for_tests.h"
+#include "gpuforge/device/open_device.h"
 #include "gpuforge/device/sim_device.h"
 #include "gpuforge/jit/jit.h"
 
@@ -157,6 +158,32 @@ TEST_F(RegistersOnSim, BoundTheBlocksOfTheSimulatorAsTheyDoTheOccupancy) {
         ASSERT_EQ(function->max_active_blocks(threads, 0), occupancy(arch, registers, 0, threads)->blocks)
             << arch.name() << ", " << registers << " registers, " << threads << " threads";
       }
+    }
+  }
+}
+
+// The driver is the judge of the rule: the same machine code, loaded there and told to the simulator.
+TEST_F(RegistersOnSim, BoundAsTheDriverSaysGpu) {
+  std::shared_ptr<device::Device> gpu;
+  try {
+    gpu = device::open_device("cuda:0", cuda::search_options(read_environment()));
+  } catch (const Error& error) {
+    GTEST_SKIP() << "no cuda:0 here: " << error.message();
+  }
+  device_ = device::make_sim_device(native_arch(gpu->facts()).name());
+  for (int bound = 24; bound <= 255; bound += 3) {
+    KernelSource source = hungry("");
+    source.options = {format_text("--maxrregcount={}", bound)};
+    const auto here = jit_.kernel(source, "hungry", *device_);
+    const auto there = jit_.kernel(source, "hungry", *gpu);
+    const device::FunctionFacts& simulated = here->function().facts();
+    const device::FunctionFacts& real = there->function().facts();
+    ASSERT_EQ(simulated.registers, real.registers) << bound;
+    EXPECT_EQ(simulated.max_threads_per_block, real.max_threads_per_block) << real.registers << " registers";
+    for (int threads = 32; threads <= real.max_threads_per_block; threads += 32) {
+      EXPECT_EQ(here->function().max_active_blocks(threads, 0),
+                there->function().max_active_blocks(threads, 0))
+          << real.registers << " registers, " << threads << " threads";
     }
   }
 }
