@@ -8,16 +8,24 @@ namespace gpuforge {
 
 constexpr int kPiece = 128;
 
-// Elements thread, thread + threads, ... of a row.
+// Elements thread, thread + threads, ... of a row. Four loads are on their way before the first is needed:
+// waiting for memory is most of what these kernels do.
 template <typename T>
 __device__ inline float sum_of_thread(const T* row, long long stride, long long length, int thread,
                                       int threads) {
+  const long long step = stride * threads;
+  const T* at = row + thread * stride;
+  long long left = length > thread ? (length - thread + threads - 1) / threads : 0;
   float total = 0;
-  long long at = thread;
-  while (at < length) {
+  while (left > 0) {
     float piece = 0;
-    for (int k = 0; k < kPiece && at < length; ++k, at += threads)
-      piece += static_cast<float>(row[at * stride]);
+    int k = 0;
+    for (; k < kPiece && left >= 4; k += 4, left -= 4, at += 4 * step) {
+      const T a = at[0], b = at[step], c = at[2 * step], d = at[3 * step];
+      piece +=
+          (static_cast<float>(a) + static_cast<float>(b)) + (static_cast<float>(c) + static_cast<float>(d));
+    }
+    for (; k < kPiece && left > 0; ++k, --left, at += step) piece += static_cast<float>(*at);
     total += piece;
   }
   return total;
