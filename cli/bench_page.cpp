@@ -14,7 +14,8 @@ constexpr std::string_view kStyle =
     "body{font:15px/1.5 system-ui,sans-serif;max-width:1100px;margin:2em auto;padding:0 1em}"
     "table{border-collapse:collapse;font-size:13px;display:block;overflow-x:auto}"
     "td,th{border-bottom:1px solid #8886;padding:.25em .7em;text-align:left;white-space:nowrap}"
-    "td.failed{color:#c00;font-weight:bold}svg{max-width:100%;height:auto;display:block;margin:1.5em 0}"
+    ".number{text-align:right;font-variant-numeric:tabular-nums}td.failed{color:#c00;font-weight:bold}svg{"
+    "max-width:100%;height:auto;display:block;margin:1.5em 0}"
     ":root{color-scheme:light dark}";
 
 double bytes_of(const lab::BenchResult& result) {
@@ -117,13 +118,15 @@ Plot history_plot(const BenchReport& report, const std::vector<HistoryPoint>& ea
 std::string table_html(const BenchReport& report) {
   const Table table = bench_table(report);
   std::string out = "<table>\n<tr>";
-  for (const std::string& heading : table.headings())
-    out += format_text("<th>{}</th>", escape_markup(heading));
+  const auto kind = [&](std::size_t column) { return table.is_right(column) ? " class=\"number\"" : ""; };
+  for (std::size_t i = 0; i < table.headings().size(); ++i)
+    out += format_text("<th{}>{}</th>", kind(i), escape_markup(table.headings()[i]));
   out += "</tr>\n";
   for (const auto& row : table.rows()) {
     out += "<tr>";
-    for (const std::string& cell : row) {
-      out += format_text("<td{}>{}</td>", cell == "FAILED" ? " class=\"failed\"" : "", escape_markup(cell));
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      out += format_text("<td{}>{}</td>", row[i] == "FAILED" ? " class=\"failed\"" : kind(i),
+                         escape_markup(row[i]));
     }
     out += "</tr>\n";
   }

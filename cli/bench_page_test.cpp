@@ -21,7 +21,8 @@ TEST(BenchPage, StandsAloneAndHasItsPlots) {
   const std::string page = bench_page(request, report_for_tests(), earlier);
   EXPECT_THAT(page, AllOf(HasSubstr("gpuforge bench: smoke"), HasSubstr("Bandwidth against size"),
                           HasSubstr("Roofline"), HasSubstr("<title>History"), HasSubstr("this run"),
-                          HasSubstr("ceiling, 1 read : 0 written")));
+                          HasSubstr("ceiling, 1 read : 0 written"),
+                          HasSubstr("<th class=\"number\">median</th>"), HasSubstr("<th>op</th>")));
   EXPECT_THAT(page, AllOf(HasSubstr("Test &lt;GPU&gt;"), HasSubstr("&quot;far&quot;"), HasSubstr("FAILED")));
   EXPECT_THAT(page, AllOf(Not(HasSubstr("<script")), Not(HasSubstr("src=")), Not(HasSubstr("@import"))));
 }
