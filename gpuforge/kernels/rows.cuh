@@ -90,6 +90,21 @@ struct Moved<4> {
 };
 #endif
 
+// Several words in one instruction, to global memory. Written out: from `if (whole) store a vector; else
+// store its first element`, compilers make a store of that element for both and two more of what is left.
+__device__ inline void store_words(unsigned* to, unsigned a, unsigned b, unsigned c, unsigned d) {
+  asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};"
+               :
+               : "l"(__cvta_generic_to_global(to)), "r"(a), "r"(b), "r"(c), "r"(d)
+               : "memory");
+}
+__device__ inline void store_words(unsigned* to, unsigned a, unsigned b) {
+  asm volatile("st.global.v2.b32 [%0], {%1, %2};"
+               :
+               : "l"(__cvta_generic_to_global(to)), "r"(a), "r"(b)
+               : "memory");
+}
+
 __device__ inline void unpack(half_t& low, half_t& high, unsigned word) {
   low.bits = static_cast<unsigned short>(word);
   high.bits = static_cast<unsigned short>(word >> 16);
@@ -143,23 +158,16 @@ struct Packed {
     return result;
   }
 
+  // In global memory.
   __device__ void store(T* to) const {
     if constexpr (kBytes >= 16) {
-      auto* const target = reinterpret_cast<typename rows::Moved<16>::Type*>(to);
 #pragma unroll
       for (int i = 0; i < kWords / 4; ++i) {
-        typename rows::Moved<16>::Type moved;
-        moved.x = words[4 * i];
-        moved.y = words[4 * i + 1];
-        moved.z = words[4 * i + 2];
-        moved.w = words[4 * i + 3];
-        target[i] = moved;
+        rows::store_words(reinterpret_cast<unsigned*>(to) + 4 * i, words[4 * i], words[4 * i + 1],
+                          words[4 * i + 2], words[4 * i + 3]);
       }
     } else if constexpr (kBytes == 8) {
-      typename rows::Moved<8>::Type moved;
-      moved.x = words[0];
-      moved.y = words[1];
-      *reinterpret_cast<typename rows::Moved<8>::Type*>(to) = moved;
+      rows::store_words(reinterpret_cast<unsigned*>(to), words[0], words[1]);
     } else if constexpr (kBytes == 4) {
       *reinterpret_cast<typename rows::Moved<4>::Type*>(to) = words[0];
     } else {
