@@ -113,9 +113,15 @@ __device__ inline void unpack(bfloat16_t& low, bfloat16_t& high, unsigned word) 
   low.bits = static_cast<unsigned short>(word);
   high.bits = static_cast<unsigned short>(word >> 16);
 }
-template <typename T>
-__device__ inline unsigned pack(float low, float high) {
-  return static_cast<unsigned>(T(low).bits) | static_cast<unsigned>(T(high).bits) << 16;
+__device__ inline unsigned pack(half_t, float low, float high) {
+  unsigned word;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+  return word;
+}
+__device__ inline unsigned pack(bfloat16_t, float low, float high) {
+  unsigned word;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+  return word;
 }
 
 }  // namespace rows
@@ -199,7 +205,7 @@ struct Packed {
       result.words[0] = T(values[0]).bits;
     } else {
 #pragma unroll
-      for (int i = 0; i < kWords; ++i) result.words[i] = rows::pack<T>(values[2 * i], values[2 * i + 1]);
+      for (int i = 0; i < kWords; ++i) result.words[i] = rows::pack(T{}, values[2 * i], values[2 * i + 1]);
     }
     return result;
   }

@@ -22,8 +22,26 @@ __device__ inline float exp_base(float maximum) {
   return is_infinite(maximum) ? 0.0f : maximum;
 }
 
+// Without a branch, in which lanes would part.
 __device__ inline float rescale(float from, float to) {
-  return from == to ? 1.0f : expf(from - to);
+  const float factor = expf(from - to);
+  return from == to ? 1.0f : factor;  // also when both are infinite
+}
+
+// exp(value) for value <= 0, times a constant that a softmax divides by again. For results of 16 bits it is
+// within 2^-17 of itself, and 2 instructions where expf has 8: with two exponentials an element, those would
+// take longer than memory does. The constant keeps everything that bf16 can hold away from where small
+// numbers are flushed to zero.
+template <typename T>
+__device__ inline float scaled_exp(float value) {
+  if constexpr (sizeof(T) == 4) {
+    return expf(value);
+  } else {
+    constexpr float kLog2E = 1.44269504f, kScaleBits = 24.0f;
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(fmaf(value, kLog2E, kScaleBits)));
+    return result;
+  }
 }
 
 struct JoinSoftmax {
@@ -40,6 +58,31 @@ __device__ inline SoftmaxState shuffle_xor(SoftmaxState value, int distance) {
   return {shuffle_xor(value.maximum, distance), shuffle_xor(value.sum, distance)};
 }
 
+// The states of kWidth neighbouring lanes as one. The maximum first: an exponential a lane, where joining two
+// and two would take two at every step.
+template <int kWidth>
+__device__ inline SoftmaxState join_lanes(SoftmaxState state) {
+  const float maximum = warp_reduce<kWidth>(state.maximum, Max{});
+  return {maximum, warp_reduce<kWidth>(state.sum * rescale(state.maximum, maximum), Sum{})};
+}
+
+// Over the threads of a row, once: every thread of the block must come here.
+template <typename Group, int kThreads, bool kColumns>
+__device__ inline SoftmaxState join_threads(SoftmaxState state, SoftmaxState (&slots)[Group::kSlots]) {
+  if constexpr (kColumns) {
+    return Group::reduce(state, JoinSoftmax{}, slots);
+  } else if constexpr (kThreads <= kWarp) {
+    return join_lanes<kThreads>(state);
+  } else {
+    constexpr int kWarps = kThreads / kWarp;
+    state = join_lanes<kWarp>(state);
+    const int thread = static_cast<int>(threadIdx.x);
+    if (thread % kWarp == 0) slots[thread / kWarp] = state;
+    __syncthreads();
+    return join_lanes<kWarps>(slots[thread / kThreads * kWarps + thread % kWarps]);
+  }
+}
+
 // fmaxf drops NaNs, and the sum keeps them.
 template <int kVector>
 __device__ inline float maximum_of(float start, const RowPiece<kVector>& piece) {
@@ -49,26 +92,26 @@ __device__ inline float maximum_of(float start, const RowPiece<kVector>& piece) 
   }
   return start;
 }
-template <int kVector>
+template <typename T, int kVector>
 __device__ inline float sum_of_exp(const RowPiece<kVector>& piece, float base) {
   float sum = 0;
 #pragma unroll
   for (int i = 0; i < kVector; ++i) {
-    if (i < piece.count) sum += expf(piece.values[i] - base);
+    if (i < piece.count) sum += scaled_exp<T>(piece.values[i] - base);
   }
   return sum;
 }
 
-// What exp(x - maximum) is multiplied with: NaN when the row has an infinite maximum.
+// What scaled_exp(x - maximum) is multiplied with: NaN when the row has an infinite maximum.
 __device__ inline float softmax_factor(SoftmaxState state) {
   return is_infinite(state.maximum) ? narrow::float_of(0x7fffffffu) : 1.0f / state.sum;
 }
 
-template <int kVector>
+template <typename T, int kVector>
 __device__ inline void to_softmax(RowPiece<kVector>& piece, float maximum, float factor) {
 #pragma unroll
   for (int i = 0; i < kVector; ++i) {
-    if (i < piece.count) piece.values[i] = expf(piece.values[i] - maximum) * factor;
+    if (i < piece.count) piece.values[i] = scaled_exp<T>(piece.values[i] - maximum) * factor;
   }
 }
 
@@ -106,12 +149,12 @@ __global__ void __launch_bounds__(kThreads* kRows)
   row.visit([&](const RowPiece<kVector>& piece) { maximum = maximum_of(maximum, piece); });
   maximum = Group::reduce(maximum, Max{}, slots);
   float sum = 0;
-  row.visit([&](const RowPiece<kVector>& piece) { sum += sum_of_exp(piece, maximum); });
+  row.visit([&](const RowPiece<kVector>& piece) { sum += sum_of_exp<T>(piece, maximum); });
   sum = Group::reduce(sum, Sum{}, slots);
   const float factor = softmax_factor({maximum, sum});
   T* const to = out + begin.at[1];
   row.visit([&](RowPiece<kVector>& piece) {
-    to_softmax(piece, maximum, factor);
+    to_softmax<T>(piece, maximum, factor);
     write_row(to, rows.axis_strides[1], piece);
   });
 }
@@ -130,19 +173,19 @@ __global__ void __launch_bounds__(kThreads* kRows)
   if constexpr (kItems > 0) {
     row.visit([&](const RowPiece<kVector>& piece) { state.maximum = maximum_of(state.maximum, piece); });
     const float base = exp_base(state.maximum);
-    row.visit([&](const RowPiece<kVector>& piece) { state.sum += sum_of_exp(piece, base); });
+    row.visit([&](const RowPiece<kVector>& piece) { state.sum += sum_of_exp<T>(piece, base); });
   } else {
     row.visit([&](const RowPiece<kVector>& piece) {
       const float maximum = maximum_of(state.maximum, piece);
-      state.sum = state.sum * rescale(state.maximum, maximum) + sum_of_exp(piece, exp_base(maximum));
+      state.sum = state.sum * rescale(state.maximum, maximum) + sum_of_exp<T>(piece, exp_base(maximum));
       state.maximum = maximum;
     });
   }
-  state = Group::reduce(state, JoinSoftmax{}, slots);
+  state = join_threads<Group, kThreads, kColumns>(state, slots);
   const float factor = softmax_factor(state);
   T* const to = out + begin.at[1];
   row.visit([&](RowPiece<kVector>& piece) {
-    to_softmax(piece, state.maximum, factor);
+    to_softmax<T>(piece, state.maximum, factor);
     write_row(to, rows.axis_strides[1], piece);
   });
 }

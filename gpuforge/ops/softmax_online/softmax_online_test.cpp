@@ -58,6 +58,21 @@ TEST_P(SoftmaxOnline, InfinitiesAndNaNsAreTorchs) {
   }
 }
 
+// What bf16 holds below the smallest normal float is not flushed to zero on the way.
+TEST_P(SoftmaxOnline, TheSmallestResultsAreKept) {
+  const Array x = from<float>({0, -86, -88, -90, -92}, {1, 5}).astype(DType::bf16, *stream_);
+  for (const char* const variant : {"best", "online", "safe", "naive"}) {
+    const auto got = softmax_online(x, {.variant = variant}, *stream_)
+                         .astype(DType::f32, *stream_)
+                         .to_vector<float>(*stream_);
+    for (const std::size_t i : {1u, 2u, 3u}) {
+      const double want = std::exp(-84.0 - 2.0 * static_cast<double>(i));
+      EXPECT_NEAR(got[i], want, want / 256 + 0x1p-133) << variant << " element " << i;
+    }
+    EXPECT_GT(got[3], 0) << variant;
+  }
+}
+
 TEST_P(SoftmaxOnline, ViewsOfEveryKind) {
   const lab::Op op = find_op("softmax_online");
   const Array wide = ones(context_, {4, 3, 10}, DType::f32, *stream_);
