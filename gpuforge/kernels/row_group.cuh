@@ -20,12 +20,11 @@ struct RowGroup {
   static constexpr int kSlots = kColumns ? kBlock : kBlock / kWarp;
 
   __device__ static int thread() {
-    const int id = static_cast<int>(threadIdx.x);
-    return kColumns ? id / kRows : id % kThreads;
+    return static_cast<int>(kColumns ? threadIdx.x / kRows : threadIdx.x % kThreads);
   }
   __device__ static long long row() {
-    const int id = static_cast<int>(threadIdx.x);
-    return static_cast<long long>(blockIdx.x) * kRows + (kColumns ? id % kRows : id / kThreads);
+    return static_cast<long long>(blockIdx.x) * kRows +
+           (kColumns ? threadIdx.x % kRows : threadIdx.x / kThreads);
   }
   // Every thread of the block must come here. The slots may be used again at once.
   template <typename T, typename Op>
@@ -93,7 +92,7 @@ struct HeldPiece<T, kVector, false> {
 
 // A row of up to kThreads * kItems elements. With vectors, what stands before the first and behind the last
 // of them is fewer than 2 * kVector elements: at most one for each thread.
-template <typename T, int kVector, int kItems, int kThreads>
+template <typename T, int kVector, int kItems, int kThreads, int kFlight = 4>
 struct HeldRow {
   static constexpr int kLoads = kItems / kVector;
   static_assert(kLoads * kVector == kItems && (kVector == 1 || 2 * kVector <= kThreads),
@@ -183,10 +182,9 @@ struct PieceVisitor {
 };
 }  // namespace rows
 
-// Of any length: read from memory at every visit.
-template <typename T, int kVector, int kThreads>
-struct HeldRow<T, kVector, 0, kThreads> {
-  static constexpr int kFlight = 2;  // more would spill in blocks of 1024 threads
+// Of any length: read from memory at every visit, kFlight loads at once: 4 are 64 KB for 1024 threads.
+template <typename T, int kVector, int kThreads, int kFlight>
+struct HeldRow<T, kVector, 0, kThreads, kFlight> {
   const T* row;
   long long stride;
   long long length;

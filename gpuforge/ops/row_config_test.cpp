@@ -31,8 +31,10 @@ RowChoice chosen(const RowProblem& problem, const TuningTable& table = {}) {
 
 TEST(RowConfig, RowsAreHeldAsLongAsTheyFit) {
   EXPECT_EQ(chosen(halves(4096, 1024)).config,
-            (RowConfig{.threads = 128, .rows = 1, .vector = 8, .items = 8}));
-  EXPECT_EQ(chosen(halves(4096, 1024)).reason, "rows of 1024 are held by 128 threads, 8 elements each");
+            (RowConfig{.threads = 32, .rows = 4, .vector = 8, .items = 32}));
+  EXPECT_EQ(chosen(halves(4096, 1024)).reason, "rows of 1024 are held by 32 threads, 32 elements each");
+  EXPECT_EQ(chosen(halves(16384, 4096)).config,
+            (RowConfig{.threads = 128, .rows = 1, .vector = 8, .items = 32}));
   EXPECT_EQ(chosen(halves(4096, 65536)).config,
             (RowConfig{.threads = 1024, .rows = 1, .vector = 8, .items = 64}));
   EXPECT_EQ(chosen(halves(4096, 65537)).config,
@@ -40,10 +42,27 @@ TEST(RowConfig, RowsAreHeldAsLongAsTheyFit) {
   EXPECT_EQ(chosen(halves(4096, 65537)).reason, "rows of 65537 are more than the registers of a block hold");
 }
 
+// Without registers for more, 64 bytes a thread; with them, blocks of which two fit beside each other.
+TEST(RowConfig, LongRowsHaveMoreBytesAThread) {
+  EXPECT_EQ(chosen(halves(4096, 32768)).config,
+            (RowConfig{.threads = 512, .rows = 1, .vector = 8, .items = 64}));
+  RowProblem tight = halves(4096, 32768);
+  tight.held_bytes = 64;
+  EXPECT_EQ(chosen(tight).config, (RowConfig{.threads = 1024, .rows = 1, .vector = 8, .items = 32}));
+  EXPECT_EQ(chosen(halves(100, 32768)).config,
+            (RowConfig{.threads = 1024, .rows = 1, .vector = 8, .items = 32}));
+}
+
+TEST(RowConfig, ShortRowsShareAWarp) {
+  EXPECT_EQ(chosen(halves(100000, 256)).config,
+            (RowConfig{.threads = 16, .rows = 8, .vector = 8, .items = 16}));
+  EXPECT_EQ(chosen(halves(100000, 3)).config, (RowConfig{.threads = 16, .rows = 8, .vector = 8, .items = 8}));
+}
+
 TEST(RowConfig, FewRowsHaveMoreThreads) {
-  EXPECT_EQ(chosen(halves(4, 2048)).config, (RowConfig{.threads = 512, .rows = 1, .vector = 8, .items = 8}));
+  EXPECT_EQ(chosen(halves(4, 2048)).config, (RowConfig{.threads = 256, .rows = 1, .vector = 8, .items = 8}));
   EXPECT_EQ(chosen(halves(4096, 2048)).config,
-            (RowConfig{.threads = 128, .rows = 1, .vector = 8, .items = 16}));
+            (RowConfig{.threads = 64, .rows = 2, .vector = 8, .items = 32}));
 }
 
 TEST(RowConfig, ColumnsHaveThreadsSideBySide) {
