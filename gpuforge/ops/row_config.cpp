@@ -74,18 +74,16 @@ RowChoice choose_columns(const RowProblem& problem) {
 
 // A row kernel is fast when three things hold on every multiprocessor (SM):
 // - Enough bytes are on their way. 4.8 TB/s with some 700 ns of latency are 25 KB for each of 132 SMs, all
-// the
-//   time; a thread asks for memory only at its beginning, so two or three times that should be resident. With
-//   64 bytes of a row a thread, as loads of 16, our kernels need 40 to 63 registers: 32 to 48 warps fit, 64
-//   to 96 KB of every array. With 32 bytes it is half of that: registers that hold no data are the most of
-//   them.
+//   the time; a thread asks for memory only at its beginning, so two or three times that should be resident.
+//   With 64 bytes of a row a thread, as loads of 16, our kernels need 40 to 63 registers: 32 to 48 warps
+//   fit, 64 to 96 KB of every array. With 32 bytes it is half of that: registers that hold no data are the
+//   most of them.
 // - Few instructions an element. An SM has 4 a cycle and memory brings some 18 bytes: f16 in and out leaves
-// 29
-//   for each element. Finding the row, its edges and the reductions are some 150 a thread whatever it holds:
-//   5 an element of 32, 19 of 8.
-// - Not everything waits at once. Rows of a warp or less need no barrier; a block of more than 512 threads is
-//   alone on its SM, which has nothing to do while that block waits, so longer rows rather have more bytes a
-//   thread where the kernel can hold them.
+//   29 for each element. Finding the row, its edges and the reductions are some 150 a thread whatever it
+//   holds: 5 an element of 32, 19 of 8.
+// - Not everything waits at once. Rows of a warp or less need no barrier; a block of more than 512 threads
+//   is alone on its SM, which has nothing to do while that block waits, so longer rows rather have more
+//   bytes a thread where the kernel can hold them.
 RowChoice choose_rows(const RowProblem& problem, int multiprocessors) {
   RowConfig config{.threads = 32, .rows = 1, .vector = problem.vector, .items = 0, .columns = false};
   const int most = most_items(problem, config.vector);
