@@ -65,11 +65,13 @@ BenchReport measure_all(Session& session, const BenchRequest& request,
   if (baseline) check_baseline(*baseline, report.device);
   std::optional<lab::Ceilings> ceilings;
   if (report.device.kind == device::DeviceKind::cuda) ceilings.emplace(context, request.measure);
+  lab::LastWorked last;
   for (const lab::BenchCase& which : request.cases) {
     const Progress progress(session.messages, progress_text(report.rows.size(), request.cases.size(), which));
-    report.rows.push_back({request.isolate ? bench_isolated(session, request, which, report.device.name)
-                                           : lab::bench(request.ops.find(which.op)->second, which, context,
-                                                        request.measure, ceilings ? &*ceilings : nullptr)});
+    report.rows.push_back({request.isolate
+                               ? bench_isolated(session, request, which, report.device.name)
+                               : lab::bench(request.ops.find(which.op)->second, which, context,
+                                            request.measure, ceilings ? &*ceilings : nullptr, last)});
   }
   report.compiler = compiler_of(report);
   return report;

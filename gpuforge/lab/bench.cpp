@@ -44,15 +44,19 @@ Measurement measure_reference(const Op& op, const Problem& problem, const Measur
     if (operand.role != Role::output) inputs->push_back(make_input(operand, Contents::normal, 1));
   }
   Workload work{.name = op.name};
-  work.enqueue = [&op, &problem, inputs](std::size_t, device::Stream&) { op.reference(problem, *inputs); };
+  work.enqueue = [&op, &problem, inputs](std::size_t, device::Stream&) {
+    op.reference(problem, *inputs, each_row_on_all_threads);
+  };
   return measure(work, Context::make(device::make_cpu_device()), options);
 }
 
 void bench_kernel(const Op& op, const std::shared_ptr<Context>& context, const MeasureOptions& options,
-                  BenchResult& result) {
+                  LastWorked& last, BenchResult& result) {
   const BenchCase& which = result.which;
   const device::DeviceFacts& facts = context->device().facts();
-  const CheckReport report = check(op, {.problem = which.problem, .variant = which.variant}, context);
+  const CheckCase checked{.problem = which.problem, .variant = which.variant};
+  const std::shared_ptr<const Worked> worked = last.find(op, checked.problem, checked.contents, checked.seed);
+  const CheckReport report = check(op, checked, *worked, context);
   result.failure = first_fault(report);
   if (!result.good()) return;
   const bool runs_kernels = facts.kind != device::DeviceKind::cpu;
@@ -66,7 +70,8 @@ void bench_kernel(const Op& op, const std::shared_ptr<Context>& context, const M
     }
   }
   const bool rotate = facts.kind == device::DeviceKind::cuda && options.method == Method::graph;
-  const Workload work = op_workload(op, which.problem, which.variant, nullptr, context, rotate ? 1024 : 1);
+  const Workload work =
+      op_workload(op, which.problem, which.variant, nullptr, *worked, context, rotate ? 1024 : 1);
   if (facts.kind == device::DeviceKind::sim) {
     result.counts = count(work, context);
     return;
@@ -107,14 +112,14 @@ double BenchResult::share_of_ceiling() const {
 }
 
 BenchResult bench(const Op& op, const BenchCase& which, const std::shared_ptr<Context>& context,
-                  const MeasureOptions& options, Ceilings* ceilings) {
+                  const MeasureOptions& options, Ceilings* ceilings, LastWorked& last) {
   BenchResult result{.which = which};
   try {
     result.cost = op.cost(which.problem);
     if (which.backend == "ref") {
       result.measurement = measure_reference(op, which.problem, options);
     } else {
-      bench_kernel(op, context, options, result);
+      bench_kernel(op, context, options, last, result);
       if (ceilings != nullptr && result.measurement) find_ceiling(*ceilings, result);
     }
   } catch (const Error& error) {

@@ -50,8 +50,8 @@ struct BenchResult {
 };
 
 // What goes wrong with the case itself, in verifying or measuring, is its failure and not an Error.
-// `ceilings` may be nullptr.
+// `ceilings` may be nullptr. `last` keeps what variants of one problem share.
 BenchResult bench(const Op& op, const BenchCase& which, const std::shared_ptr<Context>& context,
-                  const MeasureOptions& options, Ceilings* ceilings);
+                  const MeasureOptions& options, Ceilings* ceilings, LastWorked& last);
 
 }  // namespace gpuforge::lab

@@ -14,6 +14,12 @@ using testing::IsEmpty;
 using testing::StartsWith;
 
 const MeasureOptions kShort = {.repetitions = 2, .seconds = 0.01, .warmup_seconds = 0.001};
+BenchResult bench(const Op& op, const BenchCase& which, const std::shared_ptr<Context>& context,
+                  const MeasureOptions& options, Ceilings* ceilings) {
+  LastWorked last;
+  return lab::bench(op, which, context, options, ceilings, last);
+}
+
 BenchCase copy_case() {
   return {.op = "copy", .problem = {.shape = {64, 32}, .dtype = DType::f16}, .variant = "best"};
 }

@@ -6,8 +6,7 @@
 #include <utility>
 
 #include "gpuforge/base/convert.h"
-#include "gpuforge/device/host_machine.h"
-#include "gpuforge/lab/contents.h"
+#include "gpuforge/lab/host_bytes.h"
 #include "gpuforge/lab/placement.h"
 #include "gpuforge/lab/sim_watch.h"
 
@@ -21,60 +20,25 @@ using Bytes = std::vector<std::byte>;
 constexpr std::uint8_t kPatterns[] = {0xff, 0x3f};
 constexpr std::size_t kMostFindings = 6;  // shown of one case
 
-Bytes stored(const HostTensor& tensor, DType dtype) {
-  Bytes bytes(tensor.values.size() * element_bytes(dtype));
-  convert_elements(bytes.data(), dtype, tensor.values.data(), DType::f64, tensor.values.size());
-  return bytes;
-}
-
 bool holds_only(std::span<const std::byte> element, std::uint8_t pattern) {
   return std::all_of(element.begin(), element.end(),
                      [&](std::byte byte) { return byte == std::byte{pattern}; });
 }
 
-// The reference and the comparison hold everything as doubles: a shape that was mistyped should be a sentence
-// and not the end of the machine.
-void check_memory(const std::vector<Operand>& operands, std::string_view op) {
-  double elements = 0;
-  double stored_bytes = 0;
-  for (const Operand& operand : operands) {
-    const auto count = static_cast<double>(element_count(operand.shape));
-    elements += count;
-    stored_bytes += count * static_cast<double>(element_bytes(operand.dtype));
-  }
-  if (elements < 1e6) return;
-  const double wanted = elements * 2 * sizeof(double) + stored_bytes * 4;
-  const auto free = static_cast<double>(device::read_host_memory().free_bytes);
-  if (free == 0 || wanted <= free) return;
-  throw Error(
-      ErrorCode::out_of_memory,
-      format_text("{}: comparing {:.0f} elements takes about {:.1f} GiB of the host's memory, and {:.1f} GiB "
-                  "are free; take a smaller shape",
-                  op, elements, wanted / 0x1p30, free / 0x1p30));
-}
-
 // What a case works on, and what it found.
 class Case {
  public:
-  Case(const Op& op, const CheckCase& which, const std::shared_ptr<Context>& context)
+  Case(const Op& op, const CheckCase& which, const Worked& worked, const std::shared_ptr<Context>& context)
       : op_(op),
         which_(which),
+        worked_(worked),
         context_(context),
         stream_(context->make_stream()),
-        operands_(op.operands(which.problem)),
-        originals_(operands_.size()),
+        operands_(worked.operands),
         results_(operands_.size()) {}
 
   CheckReport run() {
-    check_memory(operands_, op_.name);
-    std::vector<HostTensor> inputs;
-    for (std::size_t i = 0; i < operands_.size(); ++i) {
-      if (operands_[i].role == Role::output) continue;
-      inputs.push_back(make_input(operands_[i], which_.contents, which_.seed));
-      originals_[i] = stored(inputs.back(), operands_[i].dtype);
-    }
-    const std::vector<Expected> expected = op_.reference(which_.problem, inputs);
-    if (run_twice()) judge(expected);
+    if (run_twice()) judge();
     return std::move(report_);
   }
 
@@ -103,7 +67,7 @@ class Case {
     std::vector<Array> arrays;
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       placed.push_back(place(context_, operands_[i], which_.placement, *stream_));
-      write_operand(placed.back(), pattern, originals_[i], *stream_);
+      write_operand(placed.back(), pattern, worked_.inputs[i], *stream_);
       arrays.push_back(placed.back().view);
     }
     if (!launch(arrays, watch)) return false;
@@ -158,7 +122,8 @@ class Case {
               choice.reason);
   }
 
-  void judge(std::span<const Expected> expected) {
+  void judge() {
+    const std::vector<Expected>& expected = worked_.expected;
     std::size_t output = 0;
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       const Operand& operand = operands_[i];
@@ -183,16 +148,11 @@ class Case {
   void judge_input(std::size_t i) {
     const std::size_t width = element_bytes(operands_[i].dtype);
     for (const Bytes& after : results_[i]) {
-      std::size_t changed = 0;
-      std::size_t first = 0;
-      for (std::size_t at = 0; at < after.size(); at += width) {
-        if (std::memcmp(after.data() + at, originals_[i].data() + at, width) == 0) continue;
-        if (changed++ == 0) first = at / width;
-      }
-      if (changed == 0) continue;
+      const Occurrences changed = differences(after, worked_.inputs[i], width);
+      if (changed.count == 0) continue;
       report_.faults.push_back(format_text("{} of {} elements of the input {} were changed, the first at {}",
-                                           changed, after.size() / width, operands_[i].name,
-                                           coordinate_text(operands_[i].shape, first)));
+                                           changed.count, after.size() / width, operands_[i].name,
+                                           coordinate_text(operands_[i].shape, changed.first)));
       return;
     }
   }
@@ -202,33 +162,28 @@ class Case {
     const Operand& operand = operands_[i];
     const std::vector<Bytes>& runs = results_[i];
     const std::size_t width = element_bytes(operand.dtype);
-    std::size_t unwritten = 0;
-    std::size_t first_unwritten = 0;
-    std::size_t different = 0;
-    std::size_t first_different = 0;
-    for (std::size_t at = 0; at < runs[0].size(); at += width) {
-      const auto one = std::span(runs[0]).subspan(at, width);
-      const auto two = std::span(runs[1]).subspan(at, width);
-      if (operand.role == Role::output && holds_only(one, kPatterns[0]) && holds_only(two, kPatterns[1])) {
-        if (unwritten++ == 0) first_unwritten = at / width;
-      } else if (!std::ranges::equal(one, two)) {
-        if (different++ == 0) first_different = at / width;
-      }
-    }
-    if (unwritten > 0) {
+    const auto untouched = [&](const std::byte* one, const std::byte* two) {
+      return operand.role == Role::output && holds_only({one, width}, kPatterns[0]) &&
+             holds_only({two, width}, kPatterns[1]);
+    };
+    const Occurrences unwritten = differences(runs[0], runs[1], width, untouched);
+    if (unwritten.count > 0) {
       report_.faults.push_back(format_text("{} of {} elements of {} were never written, the first at {}",
-                                           unwritten, element_count(operand.shape), operand.name,
-                                           coordinate_text(operand.shape, first_unwritten)));
+                                           unwritten.count, element_count(operand.shape), operand.name,
+                                           coordinate_text(operand.shape, unwritten.first)));
     }
-    if (different > 0 && op_.deterministic && !ended_early_) {
+    const Occurrences different =
+        differences(runs[0], runs[1], width,
+                    [&](const std::byte* one, const std::byte* two) { return !untouched(one, two); });
+    if (different.count > 0 && op_.deterministic && !ended_early_) {
       const auto value = [&](const Bytes& run) {
-        return number_text(load_double(run.data() + first_different * width, operand.dtype));
+        return number_text(load_double(run.data() + different.first * width, operand.dtype));
       };
       report_.faults.push_back(
           format_text("{} of {} elements of {} differ between two runs on the same input, the first at {}: "
                       "{}, then {}",
-                      different, element_count(operand.shape), operand.name,
-                      coordinate_text(operand.shape, first_different), value(runs[0]), value(runs[1])));
+                      different.count, element_count(operand.shape), operand.name,
+                      coordinate_text(operand.shape, different.first), value(runs[0]), value(runs[1])));
     }
   }
 
@@ -241,10 +196,10 @@ class Case {
   bool told_ = false;
   const Op& op_;
   const CheckCase& which_;
+  const Worked& worked_;
   const std::shared_ptr<Context>& context_;
   const std::shared_ptr<device::Stream> stream_;
-  const std::vector<Operand> operands_;
-  std::vector<Bytes> originals_;             // of what is not an output alone
+  const std::vector<Operand>& operands_;
   std::vector<std::vector<Bytes>> results_;  // of each operand, after each run
   bool ended_early_ = false;                 // maybe: the simulator found something, and two runs differ then
   CheckReport report_;
@@ -253,7 +208,12 @@ class Case {
 }  // namespace
 
 CheckReport check(const Op& op, const CheckCase& which, const std::shared_ptr<Context>& context) {
-  return Case(op, which, context).run();
+  return check(op, which, work_out(op, which.problem, which.contents, which.seed), context);
+}
+
+CheckReport check(const Op& op, const CheckCase& which, const Worked& worked,
+                  const std::shared_ptr<Context>& context) {
+  return Case(op, which, worked, context).run();
 }
 
 }  // namespace gpuforge::lab

@@ -8,7 +8,7 @@
 
 #include "gpuforge/lab/compare.h"
 #include "gpuforge/lab/error_map.h"
-#include "gpuforge/lab/op.h"
+#include "gpuforge/lab/worked.h"
 
 namespace gpuforge::lab {
 
@@ -53,5 +53,8 @@ std::string number_text(double value);  // nine digits, "nan" for every NaN
 // refusal to run the problem and a kernel that does not compile; Errors are for what is not its fault (no
 // memory, no compiler). While it runs, reports of a simulator go nowhere else.
 CheckReport check(const Op& op, const CheckCase& which, const std::shared_ptr<Context>& context);
+// The same with the problem worked out before, for `which.contents` and `which.seed`.
+CheckReport check(const Op& op, const CheckCase& which, const Worked& worked,
+                  const std::shared_ptr<Context>& context);
 
 }  // namespace gpuforge::lab

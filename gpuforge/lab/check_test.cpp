@@ -28,7 +28,7 @@ Op doubling(Body body) {
     return {{.name = "y", .role = Role::output, .shape = problem.shape},
             {.name = "x", .role = Role::input, .shape = problem.shape}};
   };
-  op.reference = [](const Problem&, std::span<const HostTensor> inputs) {
+  op.reference = [](const Problem&, std::span<const HostTensor> inputs, const EachRow&) {
     Expected expected;
     for (const double value : inputs[0].values) expected.values.push_back(2 * value);
     return std::vector{expected};

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "gpuforge/base/convert.h"
+#include "gpuforge/lab/host_bytes.h"
 
 namespace gpuforge::lab {
 namespace {
@@ -137,6 +139,40 @@ TEST(LabCompare, IntegersAndDoubles) {
   EXPECT_TRUE(passes(7, 7, {}, DType::i32));
   EXPECT_FALSE(passes(8, 7, {}, DType::i32));
   EXPECT_TRUE(passes(1e300, 1e300, {}, DType::f64));
+}
+
+// What is added up goes by blocks that are the same on every machine, so the number of threads is not seen.
+TEST(LabCompare, NormsAreThoseOfBlocksInOrder) {
+  const std::size_t count = 7 * kBlockElements + 11;
+  Expected expected;
+  std::vector<double> got;
+  for (std::size_t i = 0; i < count; ++i) {
+    expected.values.push_back(std::sin(static_cast<double>(i)));
+    got.push_back(expected.values[i] * (1 + 1e-6 * std::cos(3.0 * static_cast<double>(i))));
+  }
+  double errors = 0;
+  double values = 0;
+  for (std::size_t begin = 0; begin < count; begin += kBlockElements) {
+    double block_errors = 0;
+    double block_values = 0;
+    for (std::size_t i = begin; i < std::min(count, begin + kBlockElements); ++i) {
+      const double error = got[i] - expected.values[i];
+      block_errors += error * error;
+      block_values += expected.values[i] * expected.values[i];
+    }
+    errors += block_errors;
+    values += block_values;
+  }
+  got[5 * kBlockElements + 3] += 1e-3;
+  const double before = got[5 * kBlockElements + 3];
+  const Comparison wrong = compare(expected, stored(got, DType::f64), DType::f64, {.relative = 1e-5});
+  EXPECT_EQ(wrong.wrong, 1u);
+  EXPECT_EQ(wrong.worst, 5 * kBlockElements + 3);
+  EXPECT_EQ(wrong.got, before);
+  got[5 * kBlockElements + 3] = expected.values[5 * kBlockElements + 3] *
+                                (1 + 1e-6 * std::cos(3.0 * static_cast<double>(5 * kBlockElements + 3)));
+  const Comparison right = compare(expected, stored(got, DType::f64), DType::f64, {.relative = 1e-5});
+  EXPECT_EQ(right.norm_error, std::sqrt(errors / values)) << "the same bits";
 }
 
 }  // namespace

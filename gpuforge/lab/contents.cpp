@@ -6,7 +6,7 @@
 
 #include "gpuforge/base/convert.h"
 #include "gpuforge/base/hash.h"
-#include "gpuforge/base/parallel.h"
+#include "gpuforge/lab/host_bytes.h"
 
 namespace gpuforge::lab {
 namespace {
@@ -69,9 +69,12 @@ double spread_of(DType dtype) {
   return is_integer(dtype) ? 20 : 1;
 }
 
+bool is_chosen(std::uint64_t key) {
+  return mixed(key ^ 0x8cb92ba72f3d8dd7u) % 61 == 0;
+}
+
 double element(const Operand& operand, Contents contents, std::uint64_t key, double constant) {
   const double random = operand.centre + spread_of(operand.dtype) * normal(key);
-  const bool chosen = mixed(key ^ 0x8cb92ba72f3d8dd7u) % 61 == 0;
   switch (contents) {
     case Contents::normal:
       return random;
@@ -84,9 +87,10 @@ double element(const Operand& operand, Contents contents, std::uint64_t key, dou
     case Contents::tiny:  // about half of them subnormal
       return smallest_normal(operand.dtype) * random;
     case Contents::infinities:
-      return chosen ? std::copysign(std::numeric_limits<double>::infinity(), normal(key + 1)) : random;
+      return is_chosen(key) ? std::copysign(std::numeric_limits<double>::infinity(), normal(key + 1))
+                            : random;
     case Contents::nans:
-      return chosen ? std::numeric_limits<double>::quiet_NaN() : random;
+      return is_chosen(key) ? std::numeric_limits<double>::quiet_NaN() : random;
   }
   throw Error(ErrorCode::internal, "lab: not a value of the contents enumeration");
 }
@@ -99,12 +103,13 @@ HostTensor make_input(const Operand& operand, Contents contents, std::uint64_t s
   tensor.values.resize(count);
   const std::uint64_t start = mixed(seed) ^ hash_text(operand.name).low;
   const double constant = operand.centre + spread_of(operand.dtype) * normal(start);
-  parallel_ranges(static_cast<std::int64_t>(count), 1 << 16, [&](std::int64_t begin, std::int64_t end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-      std::uint64_t stored = 0;
-      store_double(&stored, operand.dtype, element(operand, contents, mixed(start + i), constant));
-      tensor.values[i] = load_double(&stored, operand.dtype);
-    }
+  for_blocks(count, [&](std::size_t, std::size_t begin, std::size_t end) {
+    double* const values = tensor.values.data() + begin;
+    for (std::size_t i = begin; i < end; ++i)
+      values[i - begin] = element(operand, contents, mixed(start + i), constant);
+    std::vector<std::byte> stored((end - begin) * element_bytes(operand.dtype));
+    convert_elements(stored.data(), operand.dtype, values, DType::f64, end - begin);
+    convert_elements(values, DType::f64, stored.data(), operand.dtype, end - begin);
   });
   return tensor;
 }

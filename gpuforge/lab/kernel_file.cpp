@@ -149,8 +149,9 @@ Op make_op(std::shared_ptr<const UserKernel> kernel, const fs::path& named) {
   op.check_problems = check_problems(*kernel);
   op.deterministic = head.deterministic.value_or(true);
   op.operands = [kernel](const Problem& problem) { return kernel->operands(problem); };
-  op.reference = [kernel](const Problem& problem, std::span<const HostTensor> inputs) {
-    return reference_of(*kernel, problem, inputs);
+  op.reference = [kernel](const Problem& problem, std::span<const HostTensor> inputs,
+                          const EachRow& each_row) {
+    return reference_of(*kernel, problem, inputs, each_row);
   };
   op.tolerance = [kernel](const Problem& problem, std::size_t output) {
     return tolerance_of(*kernel, problem, output);

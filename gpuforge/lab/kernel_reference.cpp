@@ -58,9 +58,9 @@ std::vector<Expected> run_reference_kernel(const UserKernel& kernel, const Probl
 }  // namespace
 
 std::vector<Expected> reference_of(const UserKernel& kernel, const Problem& problem,
-                                   std::span<const HostTensor> inputs) {
+                                   std::span<const HostTensor> inputs, const EachRow& each_row) {
   const KernelHead& head = kernel.head();
-  if (head.op) return head.op->reference(problem, inputs);
+  if (head.op) return head.op->reference(problem, inputs, each_row);
   if (head.python) return python_reference(kernel, problem, inputs);
   try {
     return run_reference_kernel(kernel, problem, inputs);

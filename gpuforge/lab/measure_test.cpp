@@ -21,7 +21,9 @@ using testing::SizeIs;
 const MeasureOptions kShort = {.repetitions = 3, .seconds = 0.03, .warmup_seconds = 0.001};
 
 Workload copy_workload(const std::shared_ptr<Context>& context, std::int64_t elements) {
-  return op_workload(copy_op(), {.shape = {elements}}, "best", nullptr, context, 1024);
+  const Problem problem{.shape = {elements}};
+  return op_workload(copy_op(), problem, "best", nullptr, work_out(copy_op(), problem, Contents::normal, 1),
+                     context, 1024);
 }
 
 std::size_t count_samples(const Measurement& measurement) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "gpuforge/base/parallel.h"
+
 namespace gpuforge::lab {
 namespace {
 
@@ -39,6 +41,20 @@ std::string_view name(Contents contents) {
       return "nans";
   }
   throw Error(ErrorCode::internal, "lab: not a value of the contents enumeration");
+}
+
+void each_row_in_order(std::size_t rows, std::size_t, const std::function<void(std::size_t row)>& row) {
+  for (std::size_t i = 0; i < rows; ++i) row(i);
+}
+
+void each_row_on_all_threads(std::size_t rows, std::size_t row_elements,
+                             const std::function<void(std::size_t row)>& row) {
+  constexpr std::size_t kPieceElements = std::size_t{1} << 15;  // less is not worth a thread
+  const std::size_t grain = std::max<std::size_t>(1, kPieceElements / std::max<std::size_t>(1, row_elements));
+  parallel_ranges(static_cast<std::int64_t>(rows), static_cast<std::int64_t>(grain),
+                  [&](std::int64_t begin, std::int64_t end) {
+                    for (std::int64_t i = begin; i < end; ++i) row(static_cast<std::size_t>(i));
+                  });
 }
 
 std::string shape_text(const Shape& shape) {

@@ -58,6 +58,16 @@ struct Expected {
   std::vector<double> magnitudes;
 };
 
+// How a reference goes over its rows: row(i) is called once for every i below `rows`, in any order and maybe
+// at the same time. A reference is a plain loop over one row; threads are not its business. `row_elements`
+// says how much there is to do for one.
+using EachRow = std::function<void(std::size_t rows, std::size_t row_elements,
+                                   const std::function<void(std::size_t row)>& row)>;
+void each_row_in_order(std::size_t rows, std::size_t row_elements,
+                       const std::function<void(std::size_t row)>& row);
+void each_row_on_all_threads(std::size_t rows, std::size_t row_elements,
+                             const std::function<void(std::size_t row)>& row);
+
 // |got - want| <= absolute + relative * magnitude for every element, and norm(got - want) <= norm *
 // norm(magnitudes) + norm(absolute), before the output is rounded: that may add `rounding` of the value
 // itself, which is less than of what went into it. All zero: the same value. A norm of zero is not looked at.
@@ -122,8 +132,9 @@ struct Op {
 
   // invalid_argument when the op cannot have this problem.
   std::function<std::vector<Operand>(const Problem&)> operands;
-  // Of inputs and inouts, in order, to one Expected for each output and inout, in order.
-  std::function<std::vector<Expected>(const Problem&, std::span<const HostTensor>)> reference;
+  // Of inputs and inouts, in order, to one Expected for each output and inout, in order. The same bits
+  // whatever goes over the rows.
+  std::function<std::vector<Expected>(const Problem&, std::span<const HostTensor>, const EachRow&)> reference;
   // `output` counts outputs and inouts.
   std::function<Tolerance(const Problem&, std::size_t output)> tolerance;
   std::function<Cost(const Problem&)> cost;

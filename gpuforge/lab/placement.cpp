@@ -61,9 +61,21 @@ std::vector<Run> merged(std::vector<Run> runs) {
   return result;
 }
 
-// Past the device, so that to the simulator these bytes are still never written.
-void write_unseen(const Array& storage, std::span<const std::byte> bytes) {
-  std::memcpy(std::bit_cast<void*>(storage.address()), bytes.data(), bytes.size());
+// All bytes of the storage. To the simulator they are still never written: it is gone past.
+void write_pattern(const Array& storage, std::uint8_t pattern, device::Stream& stream) {
+  if (storage.device().facts().kind != device::DeviceKind::sim) {
+    stream.fill(storage.address(), pattern, 1, storage.bytes());
+    return;
+  }
+  stream.synchronize();
+  std::memset(std::bit_cast<void*>(storage.address()), pattern, storage.bytes());
+}
+
+// Bytes [begin, end) of the storage that are not `pattern`.
+std::size_t changed_bytes(std::span<const std::byte> image, std::size_t begin, std::size_t end,
+                          std::uint8_t pattern) {
+  const auto part = image.subspan(begin, end - begin);
+  return part.size() - static_cast<std::size_t>(std::count(part.begin(), part.end(), std::byte{pattern}));
 }
 
 }  // namespace
@@ -104,53 +116,68 @@ void write_operand(const PlacedOperand& placed, std::uint8_t pattern, std::span<
                    device::Stream& stream) {
   GPUFORGE_ASSERT(elements.empty() || elements.size() == placed.view.bytes(),
                   "lab: {} bytes for an operand of {}", elements.size(), placed.view.bytes());
-  std::vector<std::byte> image(placed.storage.bytes(), std::byte{pattern});
-  if (image.empty()) return;
-  std::vector<Run> given;
-  if (!elements.empty()) given = element_runs(placed);
-  const std::byte* from = elements.data();
-  for (const Run& run : given) {
-    std::memcpy(image.data() + run.at, from, run.bytes);
-    from += run.bytes;
-  }
+  if (placed.storage.bytes() == 0) return;
+  write_pattern(placed.storage, pattern, stream);
+  std::vector<Run> runs;
+  if (!elements.empty()) runs = element_runs(placed);
   const device::Address address = placed.storage.address();
-  if (placed.storage.device().facts().kind != device::DeviceKind::sim) {
-    stream.copy_to_device(address, image.data(), image.size());
-  } else {
-    stream.synchronize();
-    write_unseen(placed.storage, image);
-    // Copies mark what was given as written.
-    for (const Run& run : merged(std::move(given))) {
-      stream.copy_to_device(address + run.at, image.data() + run.at, run.bytes);
+  if (runs.size() == 1) {
+    stream.copy_to_device(address + runs[0].at, elements.data(), elements.size());
+  } else if (!runs.empty()) {
+    std::vector<std::byte> image(placed.storage.bytes(), std::byte{pattern});
+    const std::byte* from = elements.data();
+    for (const Run& run : runs) {
+      std::memcpy(image.data() + run.at, from, run.bytes);
+      from += run.bytes;
     }
+    // To the simulator a copy marks what was given as written, and no byte between.
+    if (placed.storage.device().facts().kind == device::DeviceKind::sim) {
+      for (const Run& run : merged(std::move(runs)))
+        stream.copy_to_device(address + run.at, image.data() + run.at, run.bytes);
+    } else {
+      stream.copy_to_device(address, image.data(), image.size());
+    }
+    stream.synchronize();  // the image goes
+    return;
   }
   stream.synchronize();
 }
 
 ReadBack read_operand(const PlacedOperand& placed, std::uint8_t pattern, device::Stream& stream) {
   ReadBack result;
-  std::vector<std::byte> image(placed.storage.bytes());
-  if (image.empty()) return result;
-  stream.copy_to_host(image.data(), placed.storage.address(), image.size());
-  stream.synchronize();
+  const std::size_t size = placed.storage.bytes();
+  if (size == 0) return result;
+  const device::Address address = placed.storage.address();
+  std::vector<Run> runs = element_runs(placed);
   result.elements.resize(placed.view.bytes());
-  std::byte* to = result.elements.data();
-  std::size_t first = image.size();
-  std::size_t end = 0;
-  for (const Run& run : element_runs(placed)) {
-    std::memcpy(to, image.data() + run.at, run.bytes);
-    std::memset(image.data() + run.at, pattern, run.bytes);  // what is left to compare is no element's
-    to += run.bytes;
-    first = std::min(first, run.at);
-    end = std::max(end, run.at + run.bytes);
+  std::vector<std::byte> image;
+  if (runs.size() == 1) {  // large ones are read where they are wanted, and the image is what lies around
+    const std::size_t head = runs[0].at;
+    const std::size_t tail = size - head - runs[0].bytes;
+    image.resize(head + tail);
+    stream.copy_to_host(result.elements.data(), address + head, runs[0].bytes);
+    if (head > 0) stream.copy_to_host(image.data(), address, head);
+    if (tail > 0) stream.copy_to_host(image.data() + head, address + size - tail, tail);
+    stream.synchronize();
+    runs[0].bytes = 0;
+  } else {
+    image.resize(size);
+    stream.copy_to_host(image.data(), address, size);
+    stream.synchronize();
+    std::byte* to = result.elements.data();
+    for (const Run& run : runs) {
+      std::memcpy(to, image.data() + run.at, run.bytes);
+      to += run.bytes;
+    }
   }
   std::size_t before = 0;
   std::size_t between = 0;
-  std::size_t after = 0;
-  for (std::size_t at = 0; at < image.size(); ++at) {
-    if (image[at] == std::byte{pattern}) continue;
-    (at < first ? before : at < end ? between : after) += 1;
+  std::size_t end = 0;  // of the run before
+  for (const Run& run : merged(std::move(runs))) {
+    (end == 0 ? before : between) += changed_bytes(image, end, run.at, pattern);
+    end = run.at + run.bytes;
   }
+  const std::size_t after = changed_bytes(image, end, image.size(), pattern);
   const auto add = [&](std::size_t count, std::string_view where) {
     if (count == 0) return;
     result.damage +=

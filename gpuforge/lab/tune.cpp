@@ -18,33 +18,10 @@ struct Prepared {
   std::string reason;
 };
 
-// The same op with its reference kept: it is asked for the same inputs for every candidate.
-Op with_kept_reference(const Op& op) {
-  struct Kept {
-    std::vector<HostTensor> inputs;
-    std::vector<Expected> expected;
-  };
-  Op result = op;
-  result.reference = [reference = op.reference, kept = std::make_shared<Kept>()](
-                         const Problem& problem, std::span<const HostTensor> inputs) {
-    const bool same =
-        !kept->expected.empty() && std::equal(kept->inputs.begin(), kept->inputs.end(), inputs.begin(),
-                                              inputs.end(), [](const HostTensor& a, const HostTensor& b) {
-                                                return a.shape == b.shape && a.values == b.values;
-                                              });
-    if (!same) {
-      kept->expected = reference(problem, inputs);
-      kept->inputs.assign(inputs.begin(), inputs.end());
-    }
-    return kept->expected;
-  };
-  return result;
-}
-
 class Tuning {
  public:
   Tuning(const Op& op, const TuneRequest& request, std::shared_ptr<Context> context, const TuneSinks& sinks)
-      : op_(with_kept_reference(op)),
+      : op_(op),
         request_(request),
         context_(std::move(context)),
         facts_(context_->device().facts()),
@@ -174,8 +151,8 @@ class Tuning {
   }
 
   void verify_and_measure(TuningRecord& record) {
-    const CheckReport report = check(
-        op_, {.problem = request_.problem, .variant = request_.variant, .config = record.config}, context_);
+    const CheckCase which{.problem = request_.problem, .variant = request_.variant, .config = record.config};
+    const CheckReport report = check(op_, which, *worked(), context_);
     if (!report.good()) {
       record.outcome = report.outputs.empty() ? Outcome::does_not_run : Outcome::wrong_result;
       record.reason = complaints(report).front();
@@ -194,6 +171,11 @@ class Tuning {
     }
   }
 
+  // The same for every candidate.
+  std::shared_ptr<const Worked> worked() {
+    return last_.find(op_, request_.problem, Contents::normal, CheckCase{}.seed);
+  }
+
   double cost_of(const Config& config) {
     if (request_.cost) return request_.cost(config);
     *current_ = config;
@@ -208,13 +190,14 @@ class Tuning {
              .stream = call.stream});
       };
       const bool rotate = facts_.kind == device::DeviceKind::cuda && request_.measure.method == Method::graph;
-      work_ = op_workload(chosen, request_.problem, request_.variant, nullptr, context_, rotate ? 1024 : 1);
+      work_ = op_workload(chosen, request_.problem, request_.variant, nullptr, *worked(), context_,
+                          rotate ? 1024 : 1);
     }
     if (facts_.kind == device::DeviceKind::sim) return sim_proxy(count(*work_, context_));
     return measure(*work_, context_, request_.measure).summary.p50;
   }
 
-  const Op op_;
+  const Op& op_;
   const TuneRequest& request_;
   const std::shared_ptr<Context> context_;
   const device::DeviceFacts& facts_;
@@ -224,6 +207,7 @@ class Tuning {
   const double start_ = steady_seconds();
   Config default_;
   const std::shared_ptr<Config> current_ = std::make_shared<Config>();
+  LastWorked last_;
   std::optional<Workload> work_;
   TuneResult result_;
 };

@@ -64,7 +64,7 @@ class UserKernel {
 
 // The head's reference on inputs and inouts, in order.
 std::vector<Expected> reference_of(const UserKernel& kernel, const Problem& problem,
-                                   std::span<const HostTensor> inputs);
+                                   std::span<const HostTensor> inputs, const EachRow& each_row);
 // By a function of a Python file, in a child process.
 std::vector<Expected> python_reference(const UserKernel& kernel, const Problem& problem,
                                        std::span<const HostTensor> inputs);

@@ -2,26 +2,11 @@
 
 #include <algorithm>
 
-#include "gpuforge/base/convert.h"
-#include "gpuforge/lab/contents.h"
-
 namespace gpuforge::lab {
 namespace {
 
 constexpr std::size_t kMostSets = 1024;
 constexpr std::size_t kMostBytes = std::size_t{16} << 30;
-
-Array make_operand(const Operand& operand, std::uint64_t seed, const std::shared_ptr<Context>& context,
-                   device::Stream& stream) {
-  Array array = empty(context, operand.shape, operand.dtype, stream);
-  if (operand.role == Role::output || array.size() == 0) return array;
-  const HostTensor values = make_input(operand, Contents::normal, seed);
-  std::vector<std::byte> bytes(array.bytes());
-  convert_elements(bytes.data(), operand.dtype, values.values.data(), DType::f64, values.values.size());
-  stream.copy_to_device(array.address(), bytes.data(), bytes.size());
-  stream.synchronize();  // the bytes go
-  return array;
-}
 
 }  // namespace
 
@@ -33,8 +18,8 @@ std::size_t operand_sets(std::size_t set_bytes, std::size_t cache_bytes, std::si
 }
 
 Workload op_workload(const Op& op, const Problem& problem, std::string_view variant, const Config* config,
-                     const std::shared_ptr<Context>& context, std::size_t most_sets) {
-  const std::vector<Operand> operands = op.operands(problem);
+                     const Worked& worked, const std::shared_ptr<Context>& context, std::size_t most_sets) {
+  const std::vector<Operand>& operands = worked.operands;
   Workload work;
   work.name = op.name;
   for (const Operand& operand : operands) {
@@ -47,12 +32,14 @@ Workload op_workload(const Op& op, const Problem& problem, std::string_view vari
   const auto stream = context->make_stream();
   auto sets = std::make_shared<std::vector<std::vector<Array>>>(work.sets);
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    (*sets)[0].push_back(make_operand(operands[i], 1 + i, context, *stream));
-    for (std::size_t set = 1; set < work.sets; ++set) {
-      const bool output = operands[i].role == Role::output;
-      (*sets)[set].push_back(output ? empty(context, operands[i].shape, operands[i].dtype, *stream)
-                                    : (*sets)[0][i].copy(*stream));
-    }
+    const auto make = [&] { return empty(context, operands[i].shape, operands[i].dtype, *stream); };
+    (*sets)[0].push_back(make());
+    const Array& first = (*sets)[0].back();
+    const bool output = operands[i].role == Role::output;
+    if (!output && first.size() > 0)
+      stream->copy_to_device(first.address(), worked.inputs[i].data(), first.bytes());
+    for (std::size_t set = 1; set < work.sets; ++set)
+      (*sets)[set].push_back(output ? make() : first.copy(*stream));
   }
   stream->synchronize();
   work.enqueue = [sets, run = op.run, problem, variant = std::string(variant),

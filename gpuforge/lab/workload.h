@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "gpuforge/lab/op.h"
+#include "gpuforge/lab/worked.h"
 
 namespace gpuforge::lab {
 
@@ -21,8 +21,9 @@ struct Workload {
 // least four, at most 1024, and no more than `free_bytes` hold.
 std::size_t operand_sets(std::size_t set_bytes, std::size_t cache_bytes, std::size_t free_bytes);
 
-// An op's call with random operands; every set holds the same values. out_of_memory when not even one fits.
+// An op's call on the inputs that were worked out; every set holds the same values. out_of_memory when not
+// even one fits.
 Workload op_workload(const Op& op, const Problem& problem, std::string_view variant, const Config* config,
-                     const std::shared_ptr<Context>& context, std::size_t most_sets);
+                     const Worked& worked, const std::shared_ptr<Context>& context, std::size_t most_sets);
 
 }  // namespace gpuforge::lab

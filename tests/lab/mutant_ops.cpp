@@ -44,7 +44,7 @@ lab::Tolerance tolerance(const Problem& problem, double relative) {
 void make_affine(lab::Op& op, const std::string& kernel) {
   op.check_problems = {{.shape = {257}}, {.shape = {3, 128}}, {.shape = {1000}}};
   op.operands = [](const Problem& problem) { return one_input(problem, problem.shape); };
-  op.reference = [](const Problem&, std::span<const HostTensor> inputs) {
+  op.reference = [](const Problem&, std::span<const HostTensor> inputs, const lab::EachRow&) {
     Expected expected;
     for (const double x : inputs[0].values) {
       expected.values.push_back(2 * x + 1);
@@ -66,7 +66,7 @@ void make_affine(lab::Op& op, const std::string& kernel) {
 void make_row_sum(lab::Op& op, const std::string& kernel) {
   op.check_problems = {{.shape = {3, 100}}, {.shape = {2, 1025}}, {.shape = {4, 8192}}};
   op.operands = [](const Problem& problem) { return one_input(problem, {problem.shape[0]}); };
-  op.reference = [](const Problem& problem, std::span<const HostTensor> inputs) {
+  op.reference = [](const Problem& problem, std::span<const HostTensor> inputs, const lab::EachRow&) {
     Expected expected;
     const auto rows = static_cast<std::size_t>(problem.shape[0]);
     const auto n = static_cast<std::size_t>(problem.shape[1]);
@@ -100,7 +100,7 @@ void make_transpose(lab::Op& op, const std::string& kernel) {
   op.operands = [](const Problem& problem) {
     return one_input(problem, {problem.shape[1], problem.shape[0]});
   };
-  op.reference = [](const Problem& problem, std::span<const HostTensor> inputs) {
+  op.reference = [](const Problem& problem, std::span<const HostTensor> inputs, const lab::EachRow&) {
     const auto rows = static_cast<std::size_t>(problem.shape[0]);
     const auto columns = static_cast<std::size_t>(problem.shape[1]);
     Expected expected;

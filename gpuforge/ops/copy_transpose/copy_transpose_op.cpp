@@ -61,8 +61,9 @@ lab::Op describe_copy_transpose() {
     return {{.name = "out", .role = lab::Role::output, .dtype = problem.dtype, .shape = out},
             {.name = "x", .role = lab::Role::input, .dtype = problem.dtype, .shape = problem.shape}};
   };
-  op.reference = [](const lab::Problem&, std::span<const lab::HostTensor> inputs) {
-    return std::vector{copy_transpose_reference(inputs[0])};
+  op.reference = [](const lab::Problem&, std::span<const lab::HostTensor> inputs,
+                    const lab::EachRow& each_row) {
+    return std::vector{copy_transpose_reference(inputs[0], each_row)};
   };
   op.tolerance = [](const lab::Problem& problem, std::size_t) {
     return tolerance("copy_transpose", problem.dtype);

@@ -5,6 +5,6 @@
 
 namespace gpuforge::ops {
 
-lab::Expected copy_transpose_reference(const lab::HostTensor& x);
+lab::Expected copy_transpose_reference(const lab::HostTensor& x, const lab::EachRow& each_row);
 
 }  // namespace gpuforge::ops

@@ -8,13 +8,14 @@ namespace gpuforge::ops {
 
 std::vector<lab::Expected> layer_norm_reference(const lab::HostTensor& x, const lab::HostTensor* weight,
                                                 const lab::HostTensor* bias, const lab::HostTensor* residual,
-                                                double eps, DType dtype) {
-  const std::vector<double> sums = residual_sums(x, residual, dtype);
+                                                double eps, DType dtype, const lab::EachRow& each_row) {
+  const std::vector<double> sums = residual_sums(x, residual, dtype, each_row);
   const std::size_t length = static_cast<std::size_t>(x.shape.back());
   lab::Expected out;
   out.values.resize(sums.size());
   out.magnitudes.resize(sums.size());
-  for (std::size_t first = 0; first < sums.size(); first += length) {
+  each_row(length == 0 ? 0 : sums.size() / length, length, [&](std::size_t row) {
+    const std::size_t first = row * length;
     double mean = 0;
     double mean_size = 0;
     for (std::size_t k = 0; k < length; ++k) {
@@ -33,7 +34,7 @@ std::vector<lab::Expected> layer_norm_reference(const lab::HostTensor& x, const 
       out.magnitudes[first + k] =
           (std::abs(sums[first + k]) + mean_size) * scale * std::abs(factor) + std::abs(shift);
     }
-  }
+  });
   std::vector<lab::Expected> results{std::move(out)};
   if (residual != nullptr) results.push_back({.values = sums, .magnitudes = {}});
   return results;

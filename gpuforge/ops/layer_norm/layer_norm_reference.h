@@ -11,6 +11,6 @@ namespace gpuforge::ops {
 // Magnitudes: x - mean cancels, and so may the bias.
 std::vector<lab::Expected> layer_norm_reference(const lab::HostTensor& x, const lab::HostTensor* weight,
                                                 const lab::HostTensor* bias, const lab::HostTensor* residual,
-                                                double eps, DType dtype);
+                                                double eps, DType dtype, const lab::EachRow& each_row);
 
 }  // namespace gpuforge::ops

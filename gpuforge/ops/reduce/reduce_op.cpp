@@ -99,9 +99,10 @@ lab::Op describe_reduce() {
     return {{.name = "out", .role = lab::Role::output, .dtype = problem.dtype, .shape = asked(problem).out},
             {.name = "x", .role = lab::Role::input, .dtype = problem.dtype, .shape = problem.shape}};
   };
-  op.reference = [](const lab::Problem& problem, std::span<const lab::HostTensor> inputs) {
+  op.reference = [](const lab::Problem& problem, std::span<const lab::HostTensor> inputs,
+                    const lab::EachRow& each_row) {
     const Asked a = asked(problem);
-    return std::vector{reduce_reference(inputs[0], a.axis, a.op)};
+    return std::vector{reduce_reference(inputs[0], a.axis, a.op, each_row)};
   };
   op.tolerance = [](const lab::Problem& problem, std::size_t) { return tolerance_of(problem); };
   op.cost = [](const lab::Problem& problem) -> lab::Cost {

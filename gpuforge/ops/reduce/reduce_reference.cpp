@@ -67,19 +67,19 @@ Result reduced(const double* x, std::size_t count, std::size_t stride, ReduceOp 
 
 }  // namespace
 
-lab::Expected reduce_reference(const lab::HostTensor& x, std::size_t axis, ReduceOp op) {
+lab::Expected reduce_reference(const lab::HostTensor& x, std::size_t axis, ReduceOp op,
+                               const lab::EachRow& each_row) {
   std::size_t outer = 1, inner = 1;
   for (std::size_t d = 0; d < axis; ++d) outer *= static_cast<std::size_t>(x.shape[d]);
   for (std::size_t d = axis + 1; d < x.shape.size(); ++d) inner *= static_cast<std::size_t>(x.shape[d]);
   const std::size_t count = static_cast<std::size_t>(x.shape[axis]);
-  lab::Expected out;
-  for (std::size_t i = 0; i < outer; ++i) {
-    for (std::size_t j = 0; j < inner; ++j) {
-      const Result result = reduced(x.values.data() + i * count * inner + j, count, inner, op);
-      out.values.push_back(result.value);
-      out.magnitudes.push_back(result.magnitude);
-    }
-  }
+  lab::Expected out{std::vector<double>(outer * inner), std::vector<double>(outer * inner)};
+  each_row(outer * inner, count, [&](std::size_t row) {
+    const std::size_t first = row / inner * count * inner + row % inner;
+    const Result result = reduced(x.values.data() + first, count, inner, op);
+    out.values[row] = result.value;
+    out.magnitudes[row] = result.magnitude;
+  });
   return out;
 }
 

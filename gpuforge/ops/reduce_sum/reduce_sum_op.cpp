@@ -69,8 +69,9 @@ lab::Op describe_reduce_sum() {
     return {{.name = "out", .role = lab::Role::output, .dtype = problem.dtype, .shape = out_shape(problem)},
             {.name = "x", .role = lab::Role::input, .dtype = problem.dtype, .shape = problem.shape}};
   };
-  op.reference = [](const lab::Problem& problem, std::span<const lab::HostTensor> inputs) {
-    return std::vector{reduce_sum_reference(inputs[0], axis_of(problem))};
+  op.reference = [](const lab::Problem& problem, std::span<const lab::HostTensor> inputs,
+                    const lab::EachRow& each_row) {
+    return std::vector{reduce_sum_reference(inputs[0], axis_of(problem), each_row)};
   };
   op.tolerance = [](const lab::Problem& problem, std::size_t) {
     return tolerance("reduce_sum", problem.dtype, sum_roundings(problem.shape[axis_of(problem)]));

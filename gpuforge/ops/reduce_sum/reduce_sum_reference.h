@@ -6,6 +6,6 @@
 namespace gpuforge::ops {
 
 // Judged by the sum of |x|.
-lab::Expected reduce_sum_reference(const lab::HostTensor& x, std::size_t axis);
+lab::Expected reduce_sum_reference(const lab::HostTensor& x, std::size_t axis, const lab::EachRow& each_row);
 
 }  // namespace gpuforge::ops

@@ -31,11 +31,12 @@ std::vector<lab::Operand> operands(const lab::Problem& problem) {
   return list;
 }
 
-std::vector<lab::Expected> reference(const lab::Problem& problem, std::span<const lab::HostTensor> inputs) {
+std::vector<lab::Expected> reference(const lab::Problem& problem, std::span<const lab::HostTensor> inputs,
+                                     const lab::EachRow& each_row) {
   Optionals next(problem, inputs.subspan(1));
   const lab::HostTensor* const weight = next("weight");
   const lab::HostTensor* const residual = next("residual");
-  return rms_norm_reference(inputs[0], weight, residual, RmsNormOptions{}.eps, problem.dtype);
+  return rms_norm_reference(inputs[0], weight, residual, RmsNormOptions{}.eps, problem.dtype, each_row);
 }
 
 lab::Cost cost_of(const lab::Problem& problem) {

@@ -30,10 +30,11 @@ std::vector<lab::Operand> operands(const lab::Problem& problem) {
   return list;
 }
 
-std::vector<lab::Expected> reference(const lab::Problem& problem, std::span<const lab::HostTensor> inputs) {
+std::vector<lab::Expected> reference(const lab::Problem& problem, std::span<const lab::HostTensor> inputs,
+                                     const lab::EachRow& each_row) {
   return rms_norm_backward_reference(inputs[0], inputs[1],
                                      flag_option(problem, "weight") ? &inputs[2] : nullptr,
-                                     RmsNormBackwardOptions{}.eps);
+                                     RmsNormBackwardOptions{}.eps, each_row);
 }
 
 void run(const lab::Call& call) {

@@ -49,8 +49,9 @@ lab::Op describe_softmax_online() {
     return {{.name = "out", .role = lab::Role::output, .dtype = problem.dtype, .shape = problem.shape},
             {.name = "x", .role = lab::Role::input, .dtype = problem.dtype, .shape = problem.shape}};
   };
-  op.reference = [](const lab::Problem& problem, std::span<const lab::HostTensor> inputs) {
-    return std::vector{softmax_online_reference(inputs[0], axis_of(problem))};
+  op.reference = [](const lab::Problem& problem, std::span<const lab::HostTensor> inputs,
+                    const lab::EachRow& each_row) {
+    return std::vector{softmax_online_reference(inputs[0], axis_of(problem), each_row)};
   };
   op.tolerance = [](const lab::Problem& problem, std::size_t) {
     return tolerance("softmax_online", problem.dtype);

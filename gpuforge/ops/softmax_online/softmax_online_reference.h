@@ -6,6 +6,7 @@
 namespace gpuforge::ops {
 
 // `axis` is one of x's, not negative; ignored for a scalar.
-lab::Expected softmax_online_reference(const lab::HostTensor& x, std::size_t axis);
+lab::Expected softmax_online_reference(const lab::HostTensor& x, std::size_t axis,
+                                       const lab::EachRow& each_row);
 
 }  // namespace gpuforge::ops

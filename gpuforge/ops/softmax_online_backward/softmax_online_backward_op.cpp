@@ -49,8 +49,9 @@ lab::Op describe_softmax_online_backward() {
             {.name = "dy", .role = lab::Role::input, .dtype = problem.dtype, .shape = problem.shape},
             {.name = "y", .role = lab::Role::input, .dtype = problem.dtype, .shape = problem.shape}};
   };
-  op.reference = [](const lab::Problem& problem, std::span<const lab::HostTensor> inputs) {
-    return std::vector{softmax_online_backward_reference(inputs[0], inputs[1], axis_of(problem))};
+  op.reference = [](const lab::Problem& problem, std::span<const lab::HostTensor> inputs,
+                    const lab::EachRow& each_row) {
+    return std::vector{softmax_online_backward_reference(inputs[0], inputs[1], axis_of(problem), each_row)};
   };
   op.tolerance = [](const lab::Problem& problem, std::size_t) {
     return tolerance("softmax_online_backward", problem.dtype);
