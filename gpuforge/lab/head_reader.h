@@ -33,4 +33,13 @@ HeadLaunch read_launch(const Yaml& yaml, const LaunchNames& names, const HeadLau
 inline constexpr std::string_view kLaunchKeys[] = {"kernel", "parameters", "grid",
                                                    "block",  "shared",     "cluster"};
 
+// x: in T [M, N]    or    x: {role: in, dtype: T, shape: [M, N], centre: 1}
+// Symbols in the shape are not looked at; the name is not here.
+HeadOperand read_operand(const Yaml& yaml, std::string_view element);
+// The rest takes what it reads from keys of `yaml`, the whole head, into `head`, which has op, symbols and
+// launch by then.
+void read_reference(const Yaml& yaml, const LaunchNames& names, KernelHead& head);
+void read_dtypes(const Yaml& yaml, KernelHead& head);
+void read_judgement(const Yaml& yaml, const LaunchNames& names, KernelHead& head);
+
 }  // namespace gpuforge::lab
