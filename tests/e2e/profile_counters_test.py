@@ -29,6 +29,24 @@ class OnAGpu(unittest.TestCase):
             self.assertEqual(result.returncode, 0, result.stderr)
 
 
+class TheCases(unittest.TestCase):
+    def test_are_every_variant_of_every_op(self):
+        known = json.loads(subprocess.run([PROGRAM, "ops", "--json"], capture_output=True, text=True).stdout)["ops"]
+        self.assertGreater(len(known), 5)
+        expected = [f"{op['name']} --variant {variant['name']} --dtype f16 --shape 8x9" for op in known for variant in op["variants"]]
+        result = compare("--list", "--dtype", "f16", "--shape", "8x9")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(result.stdout.splitlines(), expected)
+        result = compare("--list", "--op", "softmax_online", "--op", "reduce")
+        self.assertEqual({line.split()[0] for line in result.stdout.splitlines()}, {"softmax_online", "reduce"})
+
+    def test_an_unknown_op_is_named(self):
+        result = compare("--op", "softmx")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("there is no op 'softmx'", result.stderr)
+        self.assertEqual(result.stdout, "")
+
+
 class TheComparison(unittest.TestCase):
     def setUp(self):
         result = subprocess.run([PROGRAM, "--json", "profile", "sim", *CASE], capture_output=True, text=True)
