@@ -76,6 +76,10 @@ struct Place {
   const char* device;
   jit::CompilerChoice compiler;
 };
+// What the tests' names and failures say.
+void PrintTo(const Place& place, std::ostream* out) {
+  *out << place.device << (place.compiler == jit::CompilerChoice::clang ? " by clang" : " by nvrtc");
+}
 
 class RowsOnDevice : public testing::TestWithParam<Place> {
  protected:
