@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "cli/quantity.h"
 #include "cli/svg_plot.h"
@@ -27,41 +28,57 @@ std::string series_name(const lab::BenchCase& which) {
                      name(which.problem.dtype));
 }
 
-// Results with a time, by series, in the order of their bytes.
+double length_of(const lab::BenchResult& result) {
+  const Shape& shape = result.which.problem.shape;
+  return shape.empty() ? 1 : static_cast<double>(shape.back());
+}
+
+// Results with a time, by series, in the order they were asked for.
 std::map<std::string, std::vector<const lab::BenchResult*>> timed_series(const BenchReport& report) {
   std::map<std::string, std::vector<const lab::BenchResult*>> all;
   for (const BenchRow& row : report.rows) {
     if (row.result.measurement) all[series_name(row.result.which)].push_back(&row.result);
   }
-  for (auto& [name, list] : all) {
-    std::stable_sort(list.begin(), list.end(), [](auto* a, auto* b) { return bytes_of(*a) < bytes_of(*b); });
-  }
   return all;
 }
 
+// Against the bytes; where a suite cuts as many bytes into rows of different lengths, against the lengths.
 Plot bandwidth_plot(const BenchReport& report) {
-  Plot plot{.title = "Bandwidth against size",
-            .x_label = "bytes that must be moved",
+  const auto all = timed_series(report);
+  std::set<double> sizes, lengths;
+  for (const auto& [name, list] : all) {
+    for (const lab::BenchResult* result : list) {
+      sizes.insert(bytes_of(*result));
+      lengths.insert(length_of(*result));
+    }
+  }
+  const bool by_length = sizes.size() == 1 && lengths.size() > 1;
+  Plot plot{.title = by_length ? "Bandwidth against the length of the last axis" : "Bandwidth against size",
+            .x_label = by_length
+                           ? format_text("elements; {} bytes in all must be moved by each", *sizes.begin())
+                           : "bytes that must be moved",
             .y_label = "GB/s",
             .log_x = true};
+  const auto by_x = [](const PlotPoint& a, const PlotPoint& b) { return a.x < b.x; };
   std::map<std::pair<int, int>, PlotSeries> ceilings;
-  for (const auto& [name, list] : timed_series(report)) {
+  for (const auto& [name, list] : all) {
     PlotSeries series{.name = name};
     for (const lab::BenchResult* result : list) {
-      series.points.push_back({bytes_of(*result), result->gb_per_s(),
+      const double x = by_length ? length_of(*result) : bytes_of(*result);
+      series.points.push_back({x, result->gb_per_s(),
                                format_text("{}: {:.0f} GB/s", to_string(result->which), result->gb_per_s())});
       if (!result->ceiling) continue;
       const auto& [reads, writes] = result->ceiling->proportion;
       PlotSeries& ceiling = ceilings[{reads, writes}];
       ceiling.name = format_text("ceiling, {} read : {} written", reads, writes);
       ceiling.dashed = true;
-      ceiling.points.push_back({bytes_of(*result), result->ceiling->gb_per_s, ""});
+      ceiling.points.push_back({x, result->ceiling->gb_per_s, ""});
     }
+    std::stable_sort(series.points.begin(), series.points.end(), by_x);
     plot.series.push_back(std::move(series));
   }
   for (auto& [proportion, ceiling] : ceilings) {
-    std::stable_sort(ceiling.points.begin(), ceiling.points.end(),
-                     [](const PlotPoint& a, const PlotPoint& b) { return a.x < b.x; });
+    std::stable_sort(ceiling.points.begin(), ceiling.points.end(), by_x);
     plot.series.push_back(std::move(ceiling));
   }
   return plot;

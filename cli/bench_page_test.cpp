@@ -27,6 +27,16 @@ TEST(BenchPage, StandsAloneAndHasItsPlots) {
   EXPECT_THAT(page, AllOf(Not(HasSubstr("<script")), Not(HasSubstr("src=")), Not(HasSubstr("@import"))));
 }
 
+TEST(BenchPage, ShowsLengthsWhereAllSizesAreTheSame) {
+  BenchReport report = report_for_tests();
+  report.rows.resize(1);
+  EXPECT_THAT(bench_page({}, report, {}), HasSubstr("Bandwidth against size"));
+  report.rows.push_back(report.rows.front());
+  report.rows[1].result.which.problem.shape = {512, 2048};
+  EXPECT_THAT(bench_page({}, report, {}), AllOf(HasSubstr("Bandwidth against the length of the last axis"),
+                                                HasSubstr(">1024</text>"), HasSubstr(">2048</text>")));
+}
+
 TEST(BenchPage, WithoutTimesSaysThatThereAreNone) {
   BenchReport report = report_for_tests();
   report.rows.erase(report.rows.begin());

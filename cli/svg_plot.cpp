@@ -26,6 +26,7 @@ struct Axis {
 
 std::string tick_text(double value) {
   constexpr std::pair<double, std::string_view> kUnits[] = {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
+  if (value < 1e5 && value == std::floor(value)) return format_text("{:.0f}", value);
   for (const auto& [size, unit] : kUnits) {
     if (value >= size) return format_text("{:.3g}{}", value / size, unit);
   }
