@@ -13,6 +13,7 @@
 #pragma once
 
 #include "gpuforge/kernels/half.cuh"
+#include "gpuforge/kernels/moved.cuh"
 
 namespace gpuforge {
 
@@ -58,37 +59,6 @@ __device__ inline RowOffsets<kArrays> offsets(const Rows<kArrays>& all, Index ro
   }
   return result;
 }
-
-// What one instruction moves. Clang takes structs apart, and does not always put them together again.
-template <int kBytes>
-struct Moved;
-#ifdef __clang__
-template <>
-struct Moved<16> {
-  typedef unsigned __attribute__((ext_vector_type(4), may_alias)) Type;
-};
-template <>
-struct Moved<8> {
-  typedef unsigned __attribute__((ext_vector_type(2), may_alias)) Type;
-};
-template <>
-struct Moved<4> {
-  typedef unsigned __attribute__((may_alias)) Type;
-};
-#else
-template <>
-struct Moved<16> {
-  using Type = uint4;
-};
-template <>
-struct Moved<8> {
-  using Type = uint2;
-};
-template <>
-struct Moved<4> {
-  using Type = unsigned;
-};
-#endif
 
 // Several words in one instruction, to global memory. Written out: from `if (whole) store a vector; else
 // store its first element`, compilers make a store of that element for both and two more of what is left.
@@ -143,7 +113,7 @@ struct Packed {
   __device__ static Packed load(const T* from) {
     Packed result;
     if constexpr (kBytes >= 16) {
-      const auto* const source = reinterpret_cast<const typename rows::Moved<16>::Type*>(from);
+      const auto* const source = reinterpret_cast<const typename Moved<16>::Type*>(from);
 #pragma unroll
       for (int i = 0; i < kWords / 4; ++i) {
         const auto moved = source[i];
@@ -153,11 +123,11 @@ struct Packed {
         result.words[4 * i + 3] = moved.w;
       }
     } else if constexpr (kBytes == 8) {
-      const auto moved = *reinterpret_cast<const typename rows::Moved<8>::Type*>(from);
+      const auto moved = *reinterpret_cast<const typename Moved<8>::Type*>(from);
       result.words[0] = moved.x;
       result.words[1] = moved.y;
     } else if constexpr (kBytes == 4) {
-      result.words[0] = *reinterpret_cast<const typename rows::Moved<4>::Type*>(from);
+      result.words[0] = *reinterpret_cast<const typename Moved<4>::Type*>(from);
     } else {
       result.words[0] = from->bits;
     }
@@ -175,7 +145,7 @@ struct Packed {
     } else if constexpr (kBytes == 8) {
       rows::store_words(reinterpret_cast<unsigned*>(to), words[0], words[1]);
     } else if constexpr (kBytes == 4) {
-      *reinterpret_cast<typename rows::Moved<4>::Type*>(to) = words[0];
+      *reinterpret_cast<typename Moved<4>::Type*>(to) = words[0];
     } else {
       to->bits = static_cast<unsigned short>(words[0]);
     }

@@ -1,16 +1,17 @@
 // Tensors, tiles and vectorised copies over layouts that are types (tile_layout.cuh), for NVRTC without any
 // CUDA header.
-//   make_tensor<16>(pointer, layout)        memory that begins at a multiple of 16 bytes, seen through a
-//   layout local_tile(tensor, Shape<...>{}, i, j)  the tile at block coordinate (i, j), with its edges where
-//   the tensor ends slice(tensor, _, j)                     the modes with `_`, at j of the other: tiles of
-//   what was divided on the host partition(tile, TV{}, thread)           what the thread has of it, by a
-//   layout (thread, value) -> tile make_fragment_like(part)                registers for that copy(from, to)
-//   as wide as strides and alignments allow, 16 bytes at most
+//   make_tensor<16>(pointer, layout)        memory that begins at a multiple of 16 bytes, by a layout
+//   local_tile(tensor, Shape<...>{}, i, j)  the tile at block coordinate (i, j); it ends with the tensor
+//   slice(tensor, _, j)                     the modes with `_`, at j of the other: tiles the host divided
+//   partition(tile, TV{}, thread)           what the thread has, by a layout (thread, value) -> tile
+//   make_fragment_like(part)                registers for that
+//   copy(from, to)                          as wide as strides and alignments allow, 16 bytes at most
 // Nothing outside of a tensor is touched: values that lie outside of `from` are zeros, those outside of `to`
 // are not written. Widths are chosen when the kernel is compiled: only strides known then can promise an
 // alignment.
 #pragma once
 
+#include "gpuforge/kernels/moved.cuh"
 #include "gpuforge/kernels/tile_layout.cuh"
 #include "gpuforge/kernels/tile_partition.cuh"
 
@@ -32,44 +33,6 @@ inline constexpr bool kIsConst = false;
 template <class T>
 inline constexpr bool kIsConst<const T> = true;
 
-// What one instruction moves. Clang takes structs apart, and does not always put them together again.
-template <int kBytes>
-struct Moved;
-#ifdef __clang__
-template <>
-struct Moved<16> {
-  typedef unsigned __attribute__((ext_vector_type(4), may_alias)) Type;
-};
-template <>
-struct Moved<8> {
-  typedef unsigned __attribute__((ext_vector_type(2), may_alias)) Type;
-};
-template <>
-struct Moved<4> {
-  typedef unsigned __attribute__((may_alias)) Type;
-};
-template <>
-struct Moved<2> {
-  typedef unsigned short __attribute__((may_alias)) Type;
-};
-#else
-template <>
-struct Moved<16> {
-  using Type = uint4;
-};
-template <>
-struct Moved<8> {
-  using Type = uint2;
-};
-template <>
-struct Moved<4> {
-  using Type = unsigned;
-};
-template <>
-struct Moved<2> {
-  using Type = unsigned short;
-};
-#endif
 // The vector that begins at this element; a single one is moved as what it is.
 template <int kCount, class T>
 __device__ auto& moved(T& element) {
