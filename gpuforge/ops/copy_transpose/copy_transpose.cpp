@@ -40,6 +40,11 @@ int threads(const TransposeConfig& config) {
   return config.tile / config.vector * config.rows;
 }
 
+// Rows of the tile go over all 32 banks of 4 bytes where accesses are vectors.
+bool tile_fits(const TransposeConfig& config, DType dtype) {
+  return config.vector == 1 || static_cast<std::size_t>(config.tile) * element_bytes(dtype) % 128 == 0;
+}
+
 // Whether neighbours along the first axis are nearer to each other than along the second. An axis of one
 // element has no neighbours.
 bool runs_along_first(std::int64_t extent, std::int64_t stride, std::int64_t other_extent,
@@ -124,6 +129,11 @@ TransposeConfig transpose_config(std::string_view variant, const Config& config,
                  "{}: tile={} with rows={} and vector={} has more rows than the tile or more threads than a "
                  "block",
                  kName, result.tile, result.rows, result.vector);
+  GPUFORGE_CHECK(
+      result.vector == 1 || (tile_fits(result, dtype) && threads(result) >= 32),
+      "{}: vector={} takes a tile whose rows are multiples of 128 bytes, and 32 threads or more; found "
+      "tile={} of {} with {} threads",
+      kName, result.vector, result.tile, name(dtype), threads(result));
   return result;
 }
 
@@ -136,7 +146,8 @@ std::vector<Config> transpose_configs(std::string_view variant, DType dtype) {
         const TransposeConfig config{tile, rows, vector};
         if (variant == "tiled" && vector > 1) continue;
         if (rows > tile || threads(config) < 32 || threads(config) > kMostThreads) continue;
-        if (static_cast<std::size_t>(vector) * element_bytes(dtype) > 16) continue;
+        if (static_cast<std::size_t>(vector) * element_bytes(dtype) > 16 || !tile_fits(config, dtype))
+          continue;
         list.push_back(to_config(config));
       }
     }
@@ -160,9 +171,16 @@ TransposeChoice choose_transpose(const TransposeProblem& problem, std::string_vi
   }
   if (problem.rows <= 1 || problem.columns <= 1)
     return {{}, "one row or column: copied straight, without tiles"};
-  if (variant == "best" && problem.rows % 4 == 0 && problem.columns % 4 == 0)
-    return {{.tile = 64, .rows = 16, .vector = 4}, "tiles of 64, whose rows are accesses of 4 elements"};
-  return {{}, "tiles of 32: rows of 64 bytes or more on both sides"};
+  if (variant != "best") return {{}, "tiles of 32: rows of 64 bytes or more on both sides"};
+  const int bytes = static_cast<int>(element_bytes(problem.dtype));
+  int vector = 16 / bytes;
+  while (problem.rows % vector != 0 || problem.columns % vector != 0) vector /= 2;
+  // 64 bytes a thread on their way to shared memory: 128 KB an SM where 2048 threads fit.
+  if (vector > 1)
+    return {{.tile = 64, .rows = bytes * vector, .vector = vector},
+            format_text("tiles of 64, whose rows are accesses of {} elements", vector)};
+  if (bytes == 2) return {{.tile = 64, .rows = 4}, "tiles of 64: rows of 128 bytes on both sides"};
+  return {{}, "tiles of 32: rows of 128 bytes on both sides"};
 }
 
 TransposePlan plan_transpose(const Shape& x_shape, const Strides& x_strides, const Strides& out_strides,
@@ -214,7 +232,9 @@ TransposeConfig fitted(const TransposePlan& plan, device::Address x, device::Add
 std::string transpose_expression(DType dtype, const TransposeConfig& config) {
   const std::string_view type = bits_type(element_bytes(dtype));
   if (config.tile == 0) return format_text("gpuforge::transpose_naive<{}>", type);
-  return format_text("gpuforge::transpose_tiled<{}, {}, {}, {}>", type, config.tile, config.rows,
+  if (config.vector == 1)
+    return format_text("gpuforge::transpose_tiled<{}, {}, {}>", type, config.tile, config.rows);
+  return format_text("gpuforge::transpose_vectors<{}, {}, {}, {}>", type, config.tile, config.rows,
                      config.vector);
 }
 

@@ -1,5 +1,6 @@
 #include "gpuforge/ops/copy_transpose/copy_transpose.h"
 
+#include "gpuforge/lab/profile_sim.h"
 #include "gpuforge/ops/copy_transpose/copy_transpose_kernels.h"
 #include "gpuforge/ops/op_for_tests.h"
 
@@ -86,13 +87,40 @@ TEST_P(CopyTranspose, RefusesWhatItCannotDo) {
             "copy_transpose: a configuration of best was expected; found -");
   EXPECT_THAT(refusal([&] { copy_transpose(out, x, {.config = &wide}, *stream); }),
               HasSubstr("more threads than a block"));
+  const Config narrow{{"tile", 16}, {"rows", 8}, {"vector", 4}};
+  EXPECT_EQ(
+      refusal([&] { copy_transpose(out, x, {.config = &narrow}, *stream); }),
+      "copy_transpose: vector=4 takes a tile whose rows are multiples of 128 bytes, and 32 threads or more; "
+      "found tile=16 of f32 with 32 threads");
+}
+
+// Whatever the width of an access, shared memory has no bank conflicts, and global memory whole sectors.
+TEST_P(CopyTranspose, NoBankConflicts) {
+  if (context_->device().facts().kind != device::DeviceKind::sim) GTEST_SKIP() << "the simulator counts";
+  const lab::Op op = find_op("copy_transpose");
+  for (const DType dtype : {DType::f16, DType::f32}) {
+    const lab::Problem problem = lab::complete(op, {.shape = {128, 192}, .dtype = dtype});
+    for (const int vector : {8, 4, 2, 1}) {
+      const int bytes = static_cast<int>(element_bytes(dtype));
+      if (vector * bytes > 16) continue;
+      const Config config{{"tile", 64}, {"rows", vector == 1 ? 4 : vector * bytes}, {"vector", vector}};
+      const lab::SimProfile profile =
+          lab::profile_on_sim(op, {.problem = problem, .variant = "best", .config = config}, context_);
+      ASSERT_EQ(profile.launches.size(), 1u);
+      const sim::SiteCounters all = profile.launches[0].at("");
+      SCOPED_TRACE(std::string(name(dtype)) + " " + to_string(config));
+      EXPECT_GT(all.wavefronts, 0u);
+      EXPECT_EQ(all.wavefronts, all.ideal_wavefronts);
+      EXPECT_EQ(static_cast<double>(all.sectors) * 32, profile.cost.bytes_read + profile.cost.bytes_written);
+    }
+  }
 }
 
 TEST(CopyTransposeChoice, ComesFromTheTableWhenThereIsAnEntry) {
   TuningTable table;
   const TransposeProblem problem{1, 4096, 4096, DType::f16};
   EXPECT_EQ(choose_transpose(problem, "best", 0, table).config,
-            (TransposeConfig{.tile = 64, .rows = 16, .vector = 4}));
+            (TransposeConfig{.tile = 64, .rows = 16, .vector = 8}));
   EXPECT_EQ(choose_transpose(problem, "tiled", 0, table).config, (TransposeConfig{.tile = 32, .rows = 8}));
   table.set(transpose_tuning_key(problem, "best"), {{"tile", 16}, {"rows", 4}});
   const TransposeChoice choice = choose_transpose({1, 4000, 3992, DType::f16}, "best", 0, table);
@@ -100,6 +128,17 @@ TEST(CopyTransposeChoice, ComesFromTheTableWhenThereIsAnEntry) {
   EXPECT_EQ(choice.config.rows, 4);
   EXPECT_EQ(choice.reason, "tuned on this device");
   EXPECT_EQ(choose_transpose(problem, "best", 32, table).config.tile, 32);
+}
+
+TEST(CopyTransposeChoice, AccessesAreAsWideAsTheShapeAllows) {
+  const auto chosen = [](std::int64_t rows, std::int64_t columns, DType dtype) {
+    return choose_transpose({1, rows, columns, dtype}, "best", 0, {}).config;
+  };
+  EXPECT_EQ(chosen(4096, 4096, DType::f32), (TransposeConfig{.tile = 64, .rows = 16, .vector = 4}));
+  EXPECT_EQ(chosen(4096, 4092, DType::f16), (TransposeConfig{.tile = 64, .rows = 8, .vector = 4}));
+  EXPECT_EQ(chosen(4098, 4096, DType::f16), (TransposeConfig{.tile = 64, .rows = 4, .vector = 2}));
+  EXPECT_EQ(chosen(8191, 8193, DType::f16), (TransposeConfig{.tile = 64, .rows = 4, .vector = 1}));
+  EXPECT_EQ(chosen(8191, 8193, DType::f32), (TransposeConfig{.tile = 32, .rows = 8, .vector = 1}));
 }
 
 TransposePlan plan(const Shape& shape, const Strides& x, const Strides& out) {
