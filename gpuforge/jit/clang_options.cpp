@@ -99,7 +99,9 @@ Options clang_options(const TranslationUnit& unit, const Arch& arch, const Clang
       "-nostdinc++",
       "-std=c++20",
       "-O3",
-      "-fdeclspec",  // threadIdx.x and its relatives are properties
+      "-mllvm",
+      "-inline-threshold=10000",  // as NVRTC has it: a call would put pieces of rows into memory
+      "-fdeclspec",               // threadIdx.x and its relatives are properties
       "-S",
       "-o",
       "-",
