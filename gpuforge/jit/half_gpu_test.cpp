@@ -11,6 +11,7 @@
 #include "gpuforge/base/error.h"
 #include "gpuforge/device/open_device.h"
 #include "gpuforge/jit/jit.h"
+#include "gpuforge/kernels/device_type.h"
 
 namespace gpuforge::jit {
 namespace {
@@ -35,34 +36,9 @@ constexpr const char* kSource =
     "  }\n"
     "}\n";
 
-constexpr const char* device_type(DType dtype) {
-  switch (dtype) {
-    case DType::f64:
-      return "double";
-    case DType::f32:
-      return "float";
-    case DType::f16:
-      return "half_t";
-    case DType::bf16:
-      return "bfloat16_t";
-    case DType::f8e4m3:
-      return "float8_e4m3_t";
-    case DType::f8e5m2:
-      return "float8_e5m2_t";
-    case DType::i64:
-      return "long long";
-    case DType::i32:
-      return "int";
-    case DType::i16:
-      return "short";
-    case DType::i8:
-      return "signed char";
-    case DType::u8:
-      return "unsigned char";
-    case DType::boolean:
-      return "bool";
-  }
-  return "";
+// gpuforge::bool_t is an array's; here it is bool.
+std::string type_name(DType dtype) {
+  return dtype == DType::boolean ? "bool" : std::string(device_type(dtype));
 }
 
 constexpr DType kNarrow[] = {DType::f16, DType::bf16, DType::f8e4m3, DType::f8e5m2};
@@ -108,8 +84,8 @@ class Half : public testing::TestWithParam<const char*> {
   void expect_like_base(DType to, DType from, const std::vector<unsigned char>& input) {
     SCOPED_TRACE(std::string(name(from)) + " to " + std::string(name(to)));
     const std::size_t count = input.size() / element_bytes(from);
-    const auto got = convert_on_device(device_type(to), element_bytes(to), device_type(from), input,
-                                       static_cast<int>(count));
+    const auto got =
+        convert_on_device(type_name(to), element_bytes(to), type_name(from), input, static_cast<int>(count));
     std::vector<unsigned char> wanted(count * element_bytes(to));
     convert_elements(wanted.data(), to, input.data(), from, count);
     std::size_t wrong = 0;
@@ -238,13 +214,13 @@ TEST_P(Half, NarrowingFromUnsignedIntegers) {
   for (const DType to : kNarrow) {
     const auto count = static_cast<int>(values.size());
     const auto got =
-        convert_on_device(device_type(to), element_bytes(to), "unsigned long long", bytes_of(values), count);
+        convert_on_device(type_name(to), element_bytes(to), "unsigned long long", bytes_of(values), count);
     std::vector<unsigned char> wanted(values.size() * element_bytes(to));
     convert_elements(wanted.data(), to, odd.data(), DType::f64, values.size());
     EXPECT_EQ(got, wanted) << name(to);
 
     const std::vector<double> exact(narrow.begin(), narrow.end());
-    const auto got32 = convert_on_device(device_type(to), element_bytes(to), "unsigned", bytes_of(narrow),
+    const auto got32 = convert_on_device(type_name(to), element_bytes(to), "unsigned", bytes_of(narrow),
                                          static_cast<int>(narrow.size()));
     std::vector<unsigned char> wanted32(narrow.size() * element_bytes(to));
     convert_elements(wanted32.data(), to, exact.data(), DType::f64, narrow.size());

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "gpuforge/base/convert.h"
+#include "gpuforge/base/dtype_limits.h"
 #include "gpuforge/base/hash.h"
 #include "gpuforge/lab/host_bytes.h"
 
@@ -28,40 +29,14 @@ double normal(std::uint64_t key) {
   return radius * std::cos(2 * std::numbers::pi * uniform(mixed(key ^ 0xd1b54a32d192ed03u)));
 }
 
+// Doubles are made of the size of floats: references compute in double.
 double largest(DType dtype) {
-  switch (dtype) {
-    case DType::f16:
-      return 65504;
-    case DType::f8e4m3:
-      return 448;
-    case DType::f8e5m2:
-      return 57344;
-    case DType::i64:
-      return 0x1p53;  // what a double still counts
-    case DType::i32:
-      return 2147483647;
-    case DType::i16:
-      return 32767;
-    case DType::i8:
-      return 127;
-    case DType::u8:
-      return 255;
-    default:
-      return 3e38;
-  }
+  return limits_of(dtype == DType::f64 ? DType::f32 : dtype).largest;
 }
 
 double smallest_normal(DType dtype) {
-  switch (dtype) {
-    case DType::f16:
-      return 0x1p-14;
-    case DType::f8e4m3:
-      return 0x1p-6;
-    case DType::f8e5m2:
-      return 0x1p-14;
-    default:
-      return 0x1p-126;
-  }
+  if (!is_floating(dtype)) return 0;
+  return limits_of(dtype == DType::f64 ? DType::f32 : dtype).smallest_normal;
 }
 
 // Of integers: wide enough that they are not nearly all zero.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "gpuforge/base/dtype_limits.h"
+
 namespace gpuforge::ops {
 namespace {
 
@@ -33,32 +35,6 @@ constexpr Row kTable[] = {
     {"softmax_online_backward", 2e-5, 0, 1e-5, "float sums of up to 2^18 terms, judged against the terms"},
 };
 
-// Half a unit in the last place of a number of size 1.
-double rounding(DType dtype) {
-  switch (dtype) {
-    case DType::f16:
-      return 0x1p-11;
-    case DType::bf16:
-      return 0x1p-8;
-    case DType::f32:
-      return 0x1p-24;
-    default:
-      return 0x1p-53;
-  }
-}
-
-// Of numbers too small for their full digits.
-double smallest(DType dtype) {
-  switch (dtype) {
-    case DType::f16:
-      return 0x1p-24;
-    case DType::bf16:
-      return 0x1p-133;
-    default:
-      return 0x1p-149;
-  }
-}
-
 }  // namespace
 
 lab::Tolerance tolerance(std::string_view op, DType dtype) {
@@ -70,10 +46,11 @@ lab::Tolerance tolerance(std::string_view op, DType dtype, double roundings) {
       std::find_if(std::begin(kTable), std::end(kTable), [&](const Row& r) { return r.op == op; });
   GPUFORGE_ASSERT(row != std::end(kTable), "the table of tolerances has no row for {}", op);
   if (row->relative == 0) return {.reason = std::string(row->reason)};
+  const DTypeLimits limits = limits_of(dtype);
   return {.relative = row->relative * roundings,
-          .absolute = row->absolute + smallest(dtype),
+          .absolute = row->absolute + limits.smallest,
           .norm = row->norm * roundings,
-          .rounding = rounding(dtype),
+          .rounding = limits.rounding,
           .reason = std::string(row->reason)};
 }
 
