@@ -1,0 +1,89 @@
+// Transfers on a driver that fails, and on one that is lost with work in flight.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gpuforge/device/device_testing.h"
+#include "gpuforge/device/open_device.h"
+#include "gpuforge/memory/allocator.h"
+#include "gpuforge/memory/transfer_engine.h"
+#include "tests/fake_driver/fake_driver.h"
+
+namespace gpuforge::memory {
+namespace {
+
+using fake_driver::FakeDriver;
+constexpr int kInvalidValue = 1;
+constexpr int kOutOfMemory = 2;
+constexpr int kIllegalAddress = 700;  // sticky: the context is lost
+
+class TransferFailure : public testing::Test {
+ protected:
+  FakeDriver driver_;
+  std::shared_ptr<device::Device> device_ = device::open_device("cuda:0", FakeDriver::search());
+  std::shared_ptr<device::Stream> stream_ = device_->make_stream();
+  std::vector<char> host_ = std::vector<char>(100000);
+  Buffer memory_{make_device_allocator(device_), 100000, stream_};
+};
+
+TEST_F(TransferFailure, ACopyTheDriverRefusesFailsItsTransferAlone) {
+  TransferEngine engine(device_, {.limits = {.to_device = {1000, 4, 4000, 2}}});
+  driver_.fail("cuMemcpyHtoDAsync", kInvalidValue);
+  const Transfer bad = engine.to_device(memory_.address(), host_.data(), 100000, {.label = "weights"});
+  std::string message;
+  EXPECT_EQ(device::code_of([&] { bad.wait(); }, &message), ErrorCode::cuda);
+  EXPECT_THAT(message, testing::HasSubstr("transfer 1 'weights' to the device of 100000 bytes failed"));
+  EXPECT_THAT(message, testing::HasSubstr("CUDA_ERROR_INVALID_VALUE"));
+  EXPECT_EQ(bad.status().state, TransferState::failed);
+  EXPECT_TRUE(bad.failure().has_value());
+  EXPECT_THROW(bad.order_before(*stream_), Error);
+  driver_.fail("cuMemcpyHtoDAsync", 0);
+  EXPECT_EQ(engine.to_device(memory_.address(), host_.data(), 100000).wait(), TransferState::completed);
+  EXPECT_EQ(engine.totals(TransferDirection::to_device).failed, 1u);
+  EXPECT_EQ(engine.totals(TransferDirection::to_device).completed, 1u);
+}
+
+TEST_F(TransferFailure, NoPinnedMemoryToStageWithIsOutOfMemory) {
+  TransferEngine engine(device_);
+  driver_.fail("cuMemHostAlloc", kOutOfMemory);
+  const Transfer bad = engine.to_device(memory_.address(), host_.data(), 1000);
+  EXPECT_EQ(device::code_of([&] { bad.wait(); }), ErrorCode::out_of_memory);
+  driver_.fail("cuMemHostAlloc", 0);
+  EXPECT_EQ(engine.to_device(memory_.address(), host_.data(), 1000).wait(), TransferState::completed);
+}
+
+// A lost context runs no host functions, so no notice comes: the engine has to ask.
+TEST_F(TransferFailure, ALostContextEndsWhatWaitsForAnEvent) {
+  TransferEngine engine(device_);
+  device::Gate gate;
+  const auto held = device_->make_stream();
+  const auto event = device_->make_event();
+  held->enqueue(gate.work());
+  held->record(*event);
+  const Transfer waits = engine.to_device(memory_.address(), host_.data(), 1000, {.after = event.get()});
+  driver_.fail("cuEventQuery", kIllegalAddress);
+  std::string message;
+  EXPECT_EQ(device::code_of([&] { waits.wait(); }, &message), ErrorCode::cuda);
+  EXPECT_THAT(message, testing::HasSubstr("ILLEGAL_ADDRESS"));
+  const Transfer later = engine.to_device(memory_.address(), host_.data(), 1000);
+  EXPECT_EQ(device::code_of([&] { later.wait(); }), ErrorCode::cuda);
+  gate.open();
+}
+
+TEST_F(TransferFailure, NothingIsLeftBehind) {
+  const FakeCudaCounters before = driver_.counters();
+  {
+    TransferEngine engine(device_,
+                          {.limits = {.to_device = {1000, 4, 4000, 2}, .to_host = {1000, 4, 4000, 2}}});
+    engine.to_device(memory_.address(), host_.data(), 100000);
+    engine.to_host(host_.data(), memory_.address(), 100000);
+    engine.wait_all();
+    const Transfer kept = engine.to_device(memory_.address(), host_.data(), 100000);
+  }
+  EXPECT_TRUE(device::eventually([&] {
+    const FakeCudaCounters now = driver_.counters();
+    return now.streams == before.streams && now.events == before.events && now.pinned == before.pinned;
+  }));
+}
+
+}  // namespace
+}  // namespace gpuforge::memory
