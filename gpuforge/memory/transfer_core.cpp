@@ -33,35 +33,6 @@ Error current_error() {
 
 }  // namespace
 
-void TransferMailbox::post(Notice notice) {
-  {
-    const std::lock_guard lock(mutex_);
-    notices_.push_back(notice);
-  }
-  changed_.notify_one();
-}
-
-void TransferMailbox::wake() {
-  {
-    const std::lock_guard lock(mutex_);
-    awake_ = true;
-  }
-  changed_.notify_one();
-}
-
-std::vector<TransferMailbox::Notice> TransferMailbox::take(
-    std::optional<std::chrono::milliseconds> patience) {
-  std::unique_lock lock(mutex_);
-  const auto something = [this] { return !notices_.empty() || awake_; };
-  if (patience) {
-    changed_.wait_for(lock, *patience, something);
-  } else {
-    changed_.wait(lock, something);
-  }
-  awake_ = false;
-  return std::exchange(notices_, {});
-}
-
 TransferCore::TransferCore(std::shared_ptr<device::Device> device, TransferEngineOptions options)
     : device_(std::move(device)), options_(std::move(options)), queue_(options_.limits) {
   GPUFORGE_CHECK(options_.staging_threads > 0,
@@ -182,7 +153,7 @@ void TransferCore::watch(TransferId id, const std::vector<const device::Event*>&
   for (const device::Event* const event : events) made.stream->wait(*event);
   made.stream->record(*made.event);
   made.stream->enqueue([mailbox = mailbox_, id] {
-    mailbox->post({TransferMailbox::Notice::Kind::ready, TransferDirection::to_device, 0, id});
+    mailbox->post({TransferNotice::Kind::ready, TransferDirection::to_device, 0, id});
   });
   watches_[id] = std::move(made);
   mailbox_->wake();
@@ -296,7 +267,7 @@ void TransferCore::send(Flight flight, Outbox& outbox) {
     own.copies->record(*sent.event);
     own.notices->wait(*sent.event);
     own.notices->enqueue([mailbox = mailbox_, direction = piece.direction, number] {
-      mailbox->post({TransferMailbox::Notice::Kind::landed, direction, number, 0});
+      mailbox->post({TransferNotice::Kind::landed, direction, number, 0});
     });
     if (own.flights.size() == 1) mailbox_->wake();  // from now on the director has something to watch over
   } catch (...) {
@@ -341,8 +312,8 @@ void TransferCore::settle(TransferId id, bool over, Outbox& outbox) {
   if (handed_over && !std::exchange(job.record->handed_over, true)) job.record->changed.notify_all();
 }
 
-void TransferCore::land(const TransferMailbox::Notice& notice, Outbox& outbox) {
-  if (notice.kind == TransferMailbox::Notice::Kind::ready) {
+void TransferCore::land(const TransferNotice& notice, Outbox& outbox) {
+  if (notice.kind == TransferNotice::Kind::ready) {
     const auto watched = watches_.find(notice.id);
     if (watched == watches_.end()) return;
     spare_watchers_.push_back(std::move(watched->second.stream));
@@ -410,11 +381,11 @@ void TransferCore::direct() {
       if (ended_) return;
       if (!idle() || !watches_.empty()) patience = kPatience;
     }
-    const std::vector<TransferMailbox::Notice> notices = mailbox_->take(patience);
+    const std::vector<TransferNotice> notices = mailbox_->take(patience);
     Outbox outbox;
     {
       const std::lock_guard lock(mutex_);
-      for (const TransferMailbox::Notice& notice : notices) land(notice, outbox);
+      for (const TransferNotice& notice : notices) land(notice, outbox);
       if (notices.empty()) look_for_losses(outbox);
       pump(outbox);
     }

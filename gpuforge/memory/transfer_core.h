@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "gpuforge/base/mailbox.h"
 #include "gpuforge/memory/transfer_engine.h"
 
 namespace gpuforge::memory {
@@ -32,25 +33,12 @@ struct TransferRecord {
   std::weak_ptr<TransferCore> core;
 };
 
-// Where host functions leave word. It holds nothing of the device, so a host function may be its last owner.
-class TransferMailbox {
- public:
-  struct Notice {
-    enum class Kind { landed, ready } kind = Kind::landed;
-    TransferDirection direction = TransferDirection::to_device;
-    std::uint64_t flight = 0;  // landed
-    TransferId id = 0;         // ready
-  };
-  void post(Notice notice);
-  void wake();
-  // What has come; waits for the first, for a wake, or for `patience` where there is one.
-  std::vector<Notice> take(std::optional<std::chrono::milliseconds> patience);
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<Notice> notices_;
-  bool awake_ = false;
+// What host functions tell.
+struct TransferNotice {
+  enum class Kind { landed, ready } kind = Kind::landed;
+  TransferDirection direction = TransferDirection::to_device;
+  std::uint64_t flight = 0;  // landed
+  TransferId id = 0;         // ready
 };
 
 class TransferCore : public std::enable_shared_from_this<TransferCore> {
@@ -111,7 +99,7 @@ class TransferCore : public std::enable_shared_from_this<TransferCore> {
   void copy_piece(const Flight& flight, const Job& job, Lane& lane);
   void end(Flight flight, const Error* why, Outbox& outbox);
   void settle(TransferId id, bool over, Outbox& outbox);
-  void land(const TransferMailbox::Notice& notice, Outbox& outbox);
+  void land(const TransferNotice& notice, Outbox& outbox);
   void watch(TransferId id, const std::vector<const device::Event*>& events);
   void look_for_losses(Outbox& outbox);
   bool idle() const;
@@ -125,7 +113,7 @@ class TransferCore : public std::enable_shared_from_this<TransferCore> {
 
   const std::shared_ptr<device::Device> device_;
   const TransferEngineOptions options_;
-  const std::shared_ptr<TransferMailbox> mailbox_ = std::make_shared<TransferMailbox>();
+  const std::shared_ptr<Mailbox<TransferNotice>> mailbox_ = std::make_shared<Mailbox<TransferNotice>>();
   std::shared_ptr<StagingBuffers> staging_;
   mutable std::mutex mutex_;
   std::condition_variable drained_;   // nothing in flight
