@@ -73,6 +73,15 @@ void TransferCore::close() noexcept {
   to_stage_.notify_all();
   if (director_.joinable()) director_.join();
   for (std::thread& thread : staging_threads_) thread.join();
+  // The last host functions have told us all, and are about to return: so that the device can go with us.
+  for (const Lane& own : lanes_) {
+    for (const auto& stream : {own.copies, own.notices}) {
+      try {
+        stream->synchronize();
+      } catch (const Error&) {  // a lost context; those it concerned know
+      }
+    }
+  }
   lanes_ = {};
   watches_.clear();
   spare_watchers_.clear();

@@ -70,6 +70,15 @@ void DispatchCore::close() noexcept {
   }
   mailbox_->wake();
   if (director_.joinable()) director_.join();
+  // The last host functions have told us all, and are about to return: so that the device can go with us.
+  for (const Lane& own : lanes_) {
+    for (const auto& stream : {own.work, own.notices}) {
+      try {
+        stream->synchronize();
+      } catch (const Error&) {  // a lost context; those it concerned know
+      }
+    }
+  }
   lanes_.clear();
   clock_ = nullptr;
 }
