@@ -83,7 +83,9 @@ TEST_F(TransferFailure, NothingIsLeftBehind) {
                           {.limits = {.to_device = {1000, 4, 4000, 2}, .to_host = {1000, 4, 4000, 2}}});
     engine.to_device(memory_.address(), host_.data(), 100000);
     std::vector<char> back(100000);
-    engine.to_host(back.data(), memory_.address(), 100000);
+    const Buffer other(make_device_allocator(device_), 100000, stream_);
+    stream_->synchronize();
+    engine.to_host(back.data(), other.address(), 100000);
     engine.wait_all();
     const Transfer kept = engine.to_device(memory_.address(), host_.data(), 100000);
   }
