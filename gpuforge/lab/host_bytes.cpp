@@ -16,7 +16,7 @@ std::size_t block_count(std::size_t elements) {
 void for_blocks(std::size_t elements,
                 const std::function<void(std::size_t block, std::size_t begin, std::size_t end)>& work) {
   parallel_ranges(
-      static_cast<std::int64_t>(block_count(elements)), 4, [&](std::int64_t first, std::int64_t last) {
+      static_cast<std::int64_t>(block_count(elements)), 16, [&](std::int64_t first, std::int64_t last) {
         for (auto block = static_cast<std::size_t>(first); block < static_cast<std::size_t>(last); ++block) {
           const std::size_t begin = block * kBlockElements;
           work(block, begin, std::min(begin + kBlockElements, elements));

@@ -13,7 +13,7 @@ namespace gpuforge::lab {
 
 // Calls work(block, begin, end) for consecutive blocks of kBlockElements, on all threads. The blocks do not
 // depend on the machine, so what is added up within each and then over them in order does not either.
-inline constexpr std::size_t kBlockElements = std::size_t{1} << 14;
+inline constexpr std::size_t kBlockElements = std::size_t{1} << 12;
 std::size_t block_count(std::size_t elements);
 void for_blocks(std::size_t elements,
                 const std::function<void(std::size_t block, std::size_t begin, std::size_t end)>& work);
