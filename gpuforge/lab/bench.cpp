@@ -3,6 +3,7 @@
 #include "gpuforge/device/cpu_device.h"
 #include "gpuforge/lab/check.h"
 #include "gpuforge/lab/contents.h"
+#include "gpuforge/lab/recheck.h"
 
 namespace gpuforge::lab {
 namespace {
@@ -74,9 +75,13 @@ void bench_kernel(const Op& op, const std::shared_ptr<Context>& context, const M
       op_workload(op, which.problem, which.variant, nullptr, *worked, context, rotate ? 1024 : 1);
   if (facts.kind == device::DeviceKind::sim) {
     result.counts = count(work, context);
-    return;
+  } else {
+    result.measurement = measure(work, context, options);
   }
-  result.measurement = measure(work, context, options);
+  result.failure = recheck(op, which.problem, *worked, work, context);
+  if (result.good()) return;
+  result.measurement.reset();  // the time of something else
+  result.counts.reset();
 }
 
 // Once the op's operands are gone: the ceiling needs as much memory again.

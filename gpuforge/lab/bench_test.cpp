@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include "gpuforge/lab/bench_json.h"
 #include "gpuforge/lab/workload_for_tests.h"
 
@@ -61,6 +63,60 @@ TEST(Bench, AWrongKernelIsAFailureAndIsNotTimed) {
   op.run = [](const Call&) -> void { throw Error(ErrorCode::cuda, "an illegal address"); };
   EXPECT_EQ(bench(op, copy_case(), context_on("cpu", {}), kShort, nullptr).failure,
             "the launch failed: an illegal address");
+}
+
+// On the host the only way to be called is this one: five calls are right, and then it is over.
+TEST(Bench, AKernelThatIsRightOnceAndWrongLaterFails) {
+  Op op = copy_op();
+  op.run = [calls = std::make_shared<int>(0)](const Call& call) {
+    if (++*calls > 5) {
+      call.stream.fill(call.operands[0].address(), 0, 1, call.operands[0].bytes());
+    } else {
+      copy_op().run(call);
+    }
+  };
+  const BenchResult result = bench(op, copy_case(), context_on("cpu", {}), kShort, nullptr);
+  EXPECT_THAT(result.failure, StartsWith("it was right when it was verified, and wrong in later calls: 20"));
+  EXPECT_THAT(result.failure, HasSubstr("of 2048 elements of out are wrong, the worst at ["));
+  EXPECT_FALSE(result.measurement) << "the time of something else";
+}
+
+// Its output holds the right values from an earlier call.
+TEST(Bench, AKernelThatDoesNothingOnceItsResultIsThereFails) {
+  Op op = copy_op();
+  op.run = [calls = std::make_shared<int>(0)](const Call& call) {
+    if (++*calls <= 5) copy_op().run(call);
+  };
+  EXPECT_THAT(bench(op, copy_case(), context_on("cpu", {}), kShort, nullptr).failure,
+              HasSubstr("2048 of 2048 elements of out are wrong"));
+}
+
+// x = 2 x, in place.
+Op doubling_in_place() {
+  Op op = copy_op();
+  op.name = "double";
+  op.operands = [](const Problem& problem) -> std::vector<Operand> {
+    return {{.name = "x", .role = Role::inout, .dtype = problem.dtype, .shape = problem.shape}};
+  };
+  op.reference = [](const Problem&, std::span<const HostTensor> inputs, const EachRow&) {
+    std::vector<double> values = inputs[0].values;
+    for (double& value : values) value *= 2;
+    return std::vector<Expected>{{std::move(values), {}}};
+  };
+  op.run = [](const Call& call) {
+    call.stream.enqueue([x = call.operands[0].address(), n = call.operands[0].size()] {
+      for (std::int64_t i = 0; i < n; ++i) std::bit_cast<float*>(x)[i] *= 2;
+    });
+  };
+  return op;
+}
+
+TEST(Bench, WhatIsReadAndWrittenHasItsValuesBeforeEveryCall) {
+  BenchCase which = copy_case();
+  which.problem.dtype = DType::f32;
+  const BenchResult result = bench(doubling_in_place(), which, context_on("cpu", {}), kShort, nullptr);
+  EXPECT_EQ(result.failure, "") << "hundreds of calls without it would end at infinity";
+  EXPECT_TRUE(result.measurement);
 }
 
 TEST(Bench, TheReferenceIsMeasuredOnTheHost) {

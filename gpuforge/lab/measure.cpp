@@ -49,7 +49,12 @@ class Measuring {
     const bool host = facts.kind == device::DeviceKind::cpu;
     call_every_set();  // compiles and loads what it needs, which nothing may do while it is recorded
     stream_->synchronize();
-    Batch batch = host ? host_batch() : options_.method == Method::graph ? graph_batch() : event_batch();
+    const bool graph = options_.method == Method::graph && !work_.prepare;
+    Batch batch = host ? host_batch() : graph ? graph_batch() : event_batch();
+    if (!host && !graph && options_.method == Method::graph) {
+      result_.note =
+          "what it reads and writes gets its values back before every call, so calls are timed one by one";
+    }
     warm_up(batch);
     std::optional<ClockMeter> meter;
     if (facts.kind == device::DeviceKind::cuda) meter.emplace(context_, *stream_);
@@ -71,6 +76,7 @@ class Measuring {
       meter->stop(*stream_);
       if (const auto mhz = meter->mhz(*stream_)) clocks.push_back(*mhz);
     }
+    if (work_.poison) call_once_more();
     std::vector<double> all;
     for (const auto& samples : result_.samples) all.insert(all.end(), samples.begin(), samples.end());
     result_.summary = summarize(all);
@@ -80,8 +86,28 @@ class Measuring {
   }
 
  private:
+  void prepare(std::size_t set) {
+    if (work_.prepare) work_.prepare(set, *stream_);
+  }
+
+  void call(std::size_t set) {
+    prepare(set);
+    work_.enqueue(set, *stream_);
+  }
+
+  // For whoever looks at the outputs: the very calls that were measured.
+  void call_once_more() {
+    work_.poison(*stream_);
+    if (graph_ != nullptr) {
+      graph_->launch(*stream_);
+    } else {
+      call_every_set();
+    }
+    stream_->synchronize();
+  }
+
   void call_every_set() {
-    for (std::size_t set = 0; set < work_.sets; ++set) work_.enqueue(set, *stream_);
+    for (std::size_t set = 0; set < work_.sets; ++set) call(set);
   }
 
   double estimate_call_ms() {
@@ -91,7 +117,7 @@ class Measuring {
 
   void warm_up(const Batch& batch) {
     if (options_.warmup) {
-      for (std::size_t i = 0; i < *options_.warmup; ++i) work_.enqueue(i % work_.sets, *stream_);
+      for (std::size_t i = 0; i < *options_.warmup; ++i) call(i % work_.sets);
       stream_->synchronize();
       return;
     }
@@ -152,9 +178,11 @@ class Measuring {
     for (std::size_t i = 0; i < 2 * kBatch; ++i) events.push_back(context_->device().make_event());
     return [this, flushed, next, events] {
       for (std::size_t i = 0; i < events.size(); i += 2) {
+        const std::size_t set = (*next)++ % work_.sets;
+        prepare(set);
         stream_->fill(flushed.address(), 0, 4, flushed.bytes() / 4);
         stream_->record(*events[i]);
-        work_.enqueue((*next)++ % work_.sets, *stream_);
+        work_.enqueue(set, *stream_);
         stream_->record(*events[i + 1]);
       }
       events.back()->synchronize();
@@ -170,8 +198,13 @@ class Measuring {
     result_.method = name(Method::host);
     auto next = std::make_shared<std::size_t>(0);
     return [this, next] {
+      const std::size_t set = (*next)++ % work_.sets;
+      if (work_.prepare) {
+        prepare(set);
+        stream_->synchronize();
+      }
       const double start = steady_seconds();
-      work_.enqueue((*next)++ % work_.sets, *stream_);
+      work_.enqueue(set, *stream_);
       stream_->synchronize();
       return std::vector<double>{(steady_seconds() - start) * 1000};
     };

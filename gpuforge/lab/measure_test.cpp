@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "gpuforge/lab/recheck.h"
 #include "gpuforge/lab/workload_for_tests.h"
 #include "tests/fake_driver/fake_driver.h"
 
@@ -13,6 +14,7 @@ namespace gpuforge::lab {
 namespace {
 
 using fake_driver::FakeDriver;
+using testing::AllOf;
 using testing::Each;
 using testing::Gt;
 using testing::HasSubstr;
@@ -68,7 +70,7 @@ TEST(Measure, TakesTheSamplesThatWereAskedFor) {
   work.enqueue = [&calls](std::size_t, device::Stream&) { ++calls; };
   const Measurement result = measure(work, context, options);
   EXPECT_EQ(result.summary.count, 50u);
-  EXPECT_EQ(calls, work.sets + 10 + 50);
+  EXPECT_EQ(calls, work.sets + 10 + 50 + work.sets) << "each set at first, and for who looks at the results";
   options.repetitions = 8;
   EXPECT_EQ(measure(work, context, options).summary.count, 50u) << "no multiple of the repetitions";
   options.iterations = 1;
@@ -144,6 +146,43 @@ TEST_F(MeasureOnTheFakeDriver, EventsAroundEachCallWithTheCacheOverwritten) {
   EXPECT_EQ(result.method, "events");
   EXPECT_EQ(result.calls_per_sample, 1u);
   EXPECT_EQ(result.summary.count, 12u);
+}
+
+TEST_F(MeasureOnTheFakeDriver, WhatMustBePreparedIsTimedCallByCall) {
+  const auto context = open();
+  if (context == nullptr) GTEST_SKIP() << "nothing to compile the clock's kernel with";
+  Workload work = copy_workload(context, 1 << 16);
+  std::string order;
+  const auto inner = work.enqueue;
+  work.prepare = [&](std::size_t, device::Stream&) { order += 'p'; };
+  work.enqueue = [&](std::size_t set, device::Stream& stream) {
+    order += 'c';
+    inner(set, stream);
+  };
+  const Measurement result = measure(work, context, kShort);
+  EXPECT_EQ(result.method, "events");
+  EXPECT_THAT(result.note, HasSubstr("gets its values back before every call"));
+  for (std::size_t i = 0; i < order.size(); ++i) ASSERT_EQ(order[i], i % 2 == 0 ? 'p' : 'c');
+}
+
+// Right in one set of operands and wrong in another, as a kernel with an address of its own would be.
+TEST_F(MeasureOnTheFakeDriver, WhatIsWrongInOneOfTheRotatingBuffersIsFound) {
+  const auto context = open();
+  if (context == nullptr) GTEST_SKIP() << "nothing to compile the clock's kernel with";
+  const Problem problem{.shape = {1 << 16}};
+  const Op op = copy_op();
+  const Worked worked = work_out(op, problem, Contents::normal, 1);
+  Workload work = op_workload(op, problem, "best", nullptr, worked, context, 1024);
+  ASSERT_GT(work.sets, 3u);
+  measure(work, context, kShort);
+  EXPECT_EQ(recheck(op, problem, worked, work, context), "");
+  work.enqueue = [inner = work.enqueue](std::size_t set, device::Stream& stream) {
+    inner(set == 2 ? 1 : set, stream);
+  };
+  measure(work, context, kShort);
+  EXPECT_THAT(
+      recheck(op, problem, worked, work, context),
+      AllOf(HasSubstr("wrong in later calls (operands 3 of "), HasSubstr("elements of out are wrong")));
 }
 
 TEST_F(MeasureOnTheFakeDriver, WhatCannotBeRecordedIsMeasuredOtherwiseAndSaysSo) {

@@ -26,6 +26,11 @@ Workload op_workload(const Op& op, const Problem& problem, std::string_view vari
     work.set_bytes += static_cast<std::size_t>(element_count(operand.shape)) * element_bytes(operand.dtype);
   }
   const device::DeviceFacts& facts = context->device().facts();
+  // Calls that are prepared one by one have no use for more than one set.
+  const bool in_place = std::any_of(operands.begin(), operands.end(), [](const Operand& operand) {
+    return operand.role == Role::inout && element_count(operand.shape) > 0;
+  });
+  if (in_place) most_sets = 1;
   work.sets = std::min(
       most_sets, operand_sets(work.set_bytes, facts.l2_bytes, context->device().memory_info().free_bytes));
 
@@ -41,7 +46,28 @@ Workload op_workload(const Op& op, const Problem& problem, std::string_view vari
     for (std::size_t set = 1; set < work.sets; ++set)
       (*sets)[set].push_back(output ? make() : first.copy(*stream));
   }
+  // The first values of what is read and written.
+  auto originals = std::make_shared<std::vector<std::pair<std::size_t, Array>>>();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].role == Role::inout && (*sets)[0][i].size() > 0)
+      originals->emplace_back(i, (*sets)[0][i].copy(*stream));
+  }
   stream->synchronize();
+  if (!originals->empty()) {
+    work.prepare = [sets, originals](std::size_t set, device::Stream& on) {
+      for (const auto& [i, original] : *originals)
+        on.copy((*sets)[set][i].address(), original.address(), original.bytes());
+    };
+  }
+  work.poison = [sets, operands](device::Stream& on) {
+    for (const std::vector<Array>& set : *sets) {
+      for (std::size_t i = 0; i < operands.size(); ++i) {
+        if (operands[i].role == Role::output && set[i].size() > 0)
+          on.fill(set[i].address(), 0xff, 1, set[i].bytes());
+      }
+    }
+  };
+  work.operands = sets;
   work.enqueue = [sets, run = op.run, problem, variant = std::string(variant),
                   config = config != nullptr ? std::optional(*config) : std::nullopt](std::size_t set,
                                                                                       device::Stream& on) {
