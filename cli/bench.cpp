@@ -171,7 +171,8 @@ void print_history(Session& session, const BenchReport& report, const std::vecto
 
 int run(Session& session, const Invocation& invocation) {
   const BenchRequest request = read_bench_request(
-      invocation, [&](const std::string& name) { return resolve_ops(session, std::span(&name, 1)).front(); });
+      invocation, [&](const std::string& name) { return resolve_ops(session, std::span(&name, 1)).front(); },
+      ops::Backends());
   std::optional<Baseline> baseline;
   if (request.baseline) baseline = read_baseline(*request.baseline);
   BenchReport report = measure_all(session, request, baseline);

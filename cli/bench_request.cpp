@@ -28,8 +28,7 @@ constexpr Option kOptions[] = {
     {.name = "backend",
      .value = "NAME",
      .help = "kernel, or ref: the plain loop on the host",
-     .values = kBackends,
-     .only_values = true},
+     .values = kBackends},
     {.name = "no-tuning", .help = "choose configurations as if nothing had been tuned"},
     {.name = "quick", .help = "a fifth of the time, and less sure of it"},
     {.name = "warmup", .value = "N", .help = "calls before the first sample"},
@@ -162,11 +161,27 @@ std::vector<lab::SuiteCase> listed_cases(const Invocation& invocation, const Fin
   return cases;
 }
 
-const lab::Op& known_op(const FindOp& find, BenchRequest& request, const lab::SuiteCase& listed) {
+// Who computes the ops of a request.
+struct Who {
+  std::string backend;
+  const ops::Backends& backends;
+};
+
+// The op, run by that backend; its variants stay, so that a case is called the same.
+lab::Op by_backend(lab::Op op, const Who& who) {
+  if (who.backend == "kernel") return op;
+  lab::Op result =
+      op.file.empty() ? who.backends.op(op.name, who.backend) : ops::Backends({op}).op(op.name, who.backend);
+  result.variants = std::move(op.variants);
+  return result;
+}
+
+const lab::Op& known_op(const FindOp& find, const Who& who, BenchRequest& request,
+                        const lab::SuiteCase& listed) {
   const bool is_file = lab::names_kernel_file(listed.op);
   if (const auto found = request.ops.find(listed.op); found != request.ops.end()) return found->second;
   try {
-    lab::Op op = find(listed.op);
+    lab::Op op = by_backend(find(listed.op), who);
     std::string name = op.name;
     return request.ops.insert_or_assign(std::move(name), std::move(op)).first->second;
   } catch (const Error& error) {
@@ -192,13 +207,15 @@ void add_case(BenchRequest& request, lab::BenchCase which) {
   }
 }
 
-void read_cases(const Invocation& invocation, const FindOp& find, BenchRequest& request) {
+void read_cases(const Invocation& invocation, const FindOp& find, const ops::Backends& backends,
+                BenchRequest& request) {
+  const Who who{invocation.value("backend").value_or("kernel"), backends};
   const auto sizes = invocation.value("sizes");
   const auto dtypes = invocation.value("dtypes");
   const lab::Options options = read_options(invocation);
   lab::Options used;
   for (const lab::SuiteCase& listed : listed_cases(invocation, find, request)) {
-    const lab::Op& op = known_op(find, request, listed);
+    const lab::Op& op = known_op(find, who, request, listed);
     lab::Problem problem = op.file.empty() ? listed.problem : problem_of_file(op);
     for (const auto& [name, value] : options) {
       const bool has = std::any_of(op.options.begin(), op.options.end(),
@@ -221,7 +238,7 @@ void read_cases(const Invocation& invocation, const FindOp& find, BenchRequest& 
           lab::BenchCase which{.op = op.name,
                                .problem = lab::complete(op, problem),
                                .variant = lab::find_variant(op, variant).name,
-                               .backend = invocation.value("backend").value_or("kernel")};
+                               .backend = who.backend};
           op.operands(which.problem);  // refuses shapes that the op cannot have
           add_case(request, std::move(which));
         }
@@ -239,9 +256,10 @@ std::span<const Option> bench_options() {
   return kOptions;
 }
 
-BenchRequest read_bench_request(const Invocation& invocation, const FindOp& find) {
+BenchRequest read_bench_request(const Invocation& invocation, const FindOp& find,
+                                const ops::Backends& backends) {
   BenchRequest request;
-  read_cases(invocation, find, request);
+  read_cases(invocation, find, backends, request);
   request.quick = invocation.has("quick");
   if (request.quick) {
     request.measure.seconds = 0.2;

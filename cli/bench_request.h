@@ -10,6 +10,7 @@
 
 #include "cli/command.h"
 #include "gpuforge/lab/bench.h"
+#include "gpuforge/ops/backends.h"
 
 namespace gpuforge::cli {
 
@@ -35,8 +36,10 @@ struct BenchRequest {
 using FindOp = std::function<lab::Op(const std::string& name)>;
 
 // Every mistake that can be seen before anything runs: invalid_argument, or a parse Error with file and line
-// for a suites file.
-BenchRequest read_bench_request(const Invocation& invocation, const FindOp& find);
+// for a suites file. The ops are run by the backend that is asked for: one of `backends`, and of a kernel file
+// `kernel` or `ref`.
+BenchRequest read_bench_request(const Invocation& invocation, const FindOp& find,
+                                const ops::Backends& backends);
 
 // The options of the verb.
 std::span<const Option> bench_options();

@@ -6,6 +6,7 @@
 #include "cli/parse.h"
 #include "cli/verbs.h"
 #include "gpuforge/base/error.h"
+#include "gpuforge/device/cpu_device.h"
 #include "gpuforge/lab/suite.h"
 #include "gpuforge/ops/registry.h"
 
@@ -14,18 +15,19 @@ namespace {
 
 using testing::HasSubstr;
 
-BenchRequest request_of(std::vector<std::string> arguments) {
+BenchRequest request_of(std::vector<std::string> arguments, const ops::Backends& backends = ops::Backends()) {
   arguments.insert(arguments.begin(), "bench");
-  return read_bench_request(parse_command_line(arguments, all_commands()), [](const std::string& name) {
+  const auto find = [](const std::string& name) {
     lab::Op op = ops::find_op(name.ends_with(".cu") ? "rms_norm" : name);
     if (name.ends_with(".cu")) {  // as a kernel file's
-      op.name = "mine";
+      op.name = name.substr(0, name.size() - 3);
       op.file = name;
       op.dtypes = {DType::bf16, DType::f32};
       op.check_problems = {lab::Problem{.shape = {3, 5}}, lab::Problem{.shape = {64, 100}}};
     }
     return op;
-  });
+  };
+  return read_bench_request(parse_command_line(arguments, all_commands()), find, backends);
 }
 
 std::vector<std::string> cases_of(std::vector<std::string> arguments) {
@@ -79,6 +81,28 @@ TEST(BenchRequest, FlagsReplaceWhatTheSuiteSays) {
              "copy_transpose naive f16 64x64 tile_size=16"}));
   EXPECT_EQ(cases_of({"--op", "copy_transpose", "--backend", "ref"})[0],
             "copy_transpose best f16 1024x1024 tile_size=auto (ref)");
+}
+
+TEST(BenchRequest, ABackendIsOneOfThoseThereAre) {
+  EXPECT_EQ(complaint({"--op", "copy_transpose", "--backend", "fast"}),
+            "--op: Unknown copy_transpose backend 'fast'; there are kernel, ref");
+  EXPECT_EQ(complaint({"mine.cu", "--backend", "fast"}),
+            "Unknown mine backend 'fast'; there are kernel, ref");
+  EXPECT_EQ(cases_of({"mine_backward.cu", "--backend", "ref"}),
+            (Texts{"mine_backward best bf16 64x100 residual=false weight=true (ref)"}));
+
+  ops::Backends backends;
+  int asked = 0;
+  backends.add("softmax_online", "mine", [&](const lab::Call&) { ++asked; });
+  const BenchRequest request = request_of({"--op", "softmax_online", "--backend", "mine"}, backends);
+  EXPECT_EQ(to_string(request.cases[0]), "softmax_online best f16 1024x1024 dim=-1 (mine)");
+  const lab::Op& op = request.ops.at("softmax_online");
+  const auto context = Context::make(device::make_cpu_device());
+  const auto stream = context->make_stream();
+  std::vector<Array> operands(2, empty(context, {2, 3}, DType::f16, *stream));
+  const lab::Problem problem = lab::complete(op, {.shape = {2, 3}, .dtype = DType::f16});
+  op.run({.problem = problem, .variant = "best", .operands = operands, .stream = *stream});
+  EXPECT_EQ(asked, 1);
 }
 
 TEST(BenchRequest, MeasuringFollowsTheFlags) {

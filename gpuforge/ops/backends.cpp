@@ -1,5 +1,6 @@
 #include "gpuforge/ops/backends.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "gpuforge/base/convert.h"
@@ -94,8 +95,12 @@ std::string names(const std::vector<std::string>& list) {
 }  // namespace
 
 Backends::Backends(std::vector<lab::Op> ops) {
+  const auto is_backward = [&](const lab::Op& op) {
+    return std::any_of(ops.begin(), ops.end(),
+                       [&](const lab::Op& other) { return op.name == other.name + std::string(kBackward); });
+  };
   for (lab::Op& op : ops) {
-    if (op.name.ends_with(kBackward)) continue;
+    if (is_backward(op)) continue;
     Family family{.forward = op, .backward = {}, .backends = {}};
     for (const lab::Op& other : ops) {
       if (other.name == op.name + std::string(kBackward)) family.backward.push_back(other);

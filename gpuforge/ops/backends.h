@@ -3,7 +3,8 @@
 // registers. A value: a program makes one, and copies of it do not know of each other.
 //
 // An op and its backward, "softmax_online" and "softmax_online_backward", are registered and set together
-// under the op's name. A backend without a backward has the reference's.
+// under the op's name; a backward whose op is not among those given is an op by itself. A backend without a
+// backward has the reference's.
 #pragma once
 
 #include <functional>

@@ -118,6 +118,8 @@ class Bench(CliTest):
         for arguments in (("--suite", "nope"), ("--op", "nope"), ("--op", "copy_transpose", "--sizes", "x"),
                           ("--fail-on-regression", "--op", "copy_transpose"), ("--op", "copy_transpose", "--variant", "nope")):
             self.error("bench", *arguments, code=2)
+        self.assertIn("Unknown copy_transpose backend 'nope'; there are kernel, ref",
+                      self.error(*SMALL, "--backend", "nope", code=2))
 
 
 class InTheSimulator(CliTest):
