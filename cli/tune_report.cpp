@@ -91,6 +91,44 @@ std::string what_is_ranked(const device::DeviceFacts& facts) {
          "latency or occupancy.";
 }
 
+namespace {
+
+// "by 5.2 % (between 4.9 and 5.5)", or that it is noise.
+std::string gain_text(const lab::Change& change) {
+  const auto percent = [](double ratio) { return (1 - ratio) * 100; };
+  if (change.verdict == lab::Verdict::faster) {
+    return format_text("faster by {:.1f} % (between {:.1f} and {:.1f})", percent(change.ratio),
+                       percent(change.interval.high), percent(change.interval.low));
+  }
+  return format_text("not faster beyond noise ({:+.1f} %, between {:+.1f} and {:+.1f})",
+                     -percent(change.ratio), -percent(change.interval.low), -percent(change.interval.high));
+}
+
+// What measuring again has shown; empty when nothing was.
+std::string settled_text(const lab::TuneResult& result) {
+  std::string text;
+  const auto add = [&](const std::optional<lab::Change>& change, const std::string& than) {
+    if (change) text += format_text("{} {} than {}", text.empty() ? "" : ";", gain_text(*change), than);
+  };
+  add(result.over_default, "the default");
+  if (result.next() != nullptr && result.next() != result.usual())
+    add(result.over_next,
+        format_text("the next ({}, {})", to_string(result.next()->config), cost_text(*result.next())));
+  return text.empty() ? text : "measured again, and longer, the best is" + text;
+}
+
+Json change_json(const std::optional<lab::Change>& change) {
+  if (!change) return Json();
+  Json json = Json::object();
+  json.set("verdict", name(change->verdict));
+  json.set("ratio", change->ratio);
+  json.set("low", change->interval.low);
+  json.set("high", change->interval.high);
+  return json;
+}
+
+}  // namespace
+
 std::string tune_text(const lab::Op& op, const lab::TuneRequest& request, const lab::TuneResult& result,
                       const device::DeviceFacts& facts, int columns) {
   std::string text = wrap(format_text("{} {}, {}, on {} ({})", op.name, request.variant,
@@ -126,6 +164,7 @@ std::string tune_text(const lab::Op& op, const lab::TuneRequest& request, const 
     sentence(format_text("best: {}, {} of the default ({})", to_string(good.front()->config),
                          share_text(good.front()->p50, usual), to_string(usual->config)));
   }
+  if (const std::string settled = settled_text(result); !settled.empty()) sentence(settled);
   return text;
 }
 
@@ -142,6 +181,9 @@ Json tune_json(const lab::TuneRequest& request, const lab::TuneResult& result) {
   };
   json.set("best", record_json(result.best()));
   json.set("default", record_json(result.usual()));
+  json.set("next", record_json(result.next()));
+  json.set("over_default", change_json(result.over_default));
+  json.set("over_next", change_json(result.over_next));
   Json counts = Json::object();
   for (const auto& [outcome, entry] : discarded(result.records))
     counts.set(name(outcome), std::uint64_t{entry.count});

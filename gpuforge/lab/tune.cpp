@@ -1,15 +1,19 @@
 #include "gpuforge/lab/tune.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <thread>
 
 #include "gpuforge/base/parallel.h"
 #include "gpuforge/base/version.h"
 #include "gpuforge/lab/check.h"
+#include "gpuforge/lab/recheck.h"
 
 namespace gpuforge::lab {
 namespace {
+
+constexpr std::size_t kMostFinalists = 8;
 
 // What a candidate's kernels are, or why there are none.
 struct Prepared {
@@ -42,6 +46,7 @@ class Tuning {
                           ? format_text("the budget of {} was spent", *request_.search.budget)
                           : "the climb found nothing better";
     }
+    if (result_.best() != nullptr && result_.best()->unit == "ms" && !result_.device_lost) settle();
     return std::move(result_);
   }
 
@@ -160,8 +165,81 @@ class Tuning {
       if (report.device_lost) result_.ended = "the device runs nothing more after a fault of a kernel";
       return;
     }
+    judging(record, [&] { record.p50 = cost_of(record.config); });
+  }
+
+  // The same for every candidate.
+  std::shared_ptr<const Worked> worked() {
+    return last_.find(op_, request_.problem, Contents::normal, CheckCase{}.seed);
+  }
+
+  // Those that must have been measured again: the two best as far as is known, and the default.
+  std::vector<std::size_t> finalists() const {
+    std::vector<std::size_t> list;
+    for (const TuningRecord* const record : {result_.best(), result_.next(), result_.usual()}) {
+      if (record == nullptr) continue;
+      const auto at = static_cast<std::size_t>(record - result_.records.data());
+      if (std::find(list.begin(), list.end(), at) == list.end()) list.push_back(at);
+    }
+    return list;
+  }
+
+  // Each round may show that one of them was lucky, and bring up another.
+  void settle() {
+    const std::vector<std::size_t> first = finalists();
+    const bool known =
+        std::all_of(first.begin(), first.end(), [&](std::size_t at) { return result_.records[at].settled; });
+    if (first.size() < 2 || (known && !request_.again)) return;
+    std::map<std::size_t, std::vector<std::vector<double>>> samples;
+    while (samples.size() < kMostFinalists && !result_.device_lost) {
+      const std::vector<std::size_t> wanted = finalists();
+      const auto next =
+          std::find_if(wanted.begin(), wanted.end(), [&](std::size_t at) { return !samples.contains(at); });
+      if (next == wanted.end()) break;
+      tell(format_text("again: {}", gpuforge::to_string(result_.records[*next].config)));
+      samples[*next] = measure_again(result_.records[*next]);
+    }
+    const auto change_to_best = [&](const TuningRecord* from) -> std::optional<Change> {
+      const TuningRecord* const best = result_.best();
+      if (best == nullptr || from == nullptr || from == best) return std::nullopt;
+      const auto before = samples.find(static_cast<std::size_t>(from - result_.records.data()));
+      const auto now = samples.find(static_cast<std::size_t>(best - result_.records.data()));
+      if (before == samples.end() || now == samples.end()) return std::nullopt;
+      return compare_timings(before->second, now->second, 0);  // the same operands: nothing else differs
+    };
+    result_.over_default = change_to_best(result_.usual());
+    result_.over_next = change_to_best(result_.next());
+  }
+
+  // The samples; the record is then of them, and kept as a new one.
+  std::vector<std::vector<double>> measure_again(TuningRecord& record) {
+    std::vector<std::vector<double>> samples;
+    judging(record, [&] {
+      if (request_.cost) {
+        for (int i = 0; i < request_.settle.repetitions; ++i)
+          samples.push_back({request_.cost(record.config)});
+      } else {
+        samples = measure(workload(record.config), context_, request_.settle).samples;
+        const std::string wrong = recheck(op_, request_.problem, *worked(), *work_, context_);
+        if (!wrong.empty()) {
+          record.outcome = Outcome::wrong_result;
+          record.reason = wrong;
+        }
+      }
+      std::vector<double> all;
+      for (const std::vector<double>& each : samples) all.insert(all.end(), each.begin(), each.end());
+      record.p50 = median(all);
+      record.settled = true;
+    });
+    record.date = utc_now();
+    if (sinks_.keep) sinks_.keep(record);
+    return samples;
+  }
+
+  // What a candidate is at fault for is why it is discarded.
+  void judging(TuningRecord& record, const std::function<void()>& work) {
     try {
-      record.p50 = cost_of(record.config);
+      work();
     } catch (const Error& error) {
       if (error.code() == ErrorCode::unavailable || error.code() == ErrorCode::internal) throw;
       record.outcome = Outcome::does_not_run;
@@ -171,13 +249,7 @@ class Tuning {
     }
   }
 
-  // The same for every candidate.
-  std::shared_ptr<const Worked> worked() {
-    return last_.find(op_, request_.problem, Contents::normal, CheckCase{}.seed);
-  }
-
-  double cost_of(const Config& config) {
-    if (request_.cost) return request_.cost(config);
+  const Workload& workload(const Config& config) {
     *current_ = config;
     if (!work_) {
       // One set of operands for all candidates: filling them takes longer than measuring.
@@ -193,8 +265,14 @@ class Tuning {
       work_ = op_workload(chosen, request_.problem, request_.variant, nullptr, *worked(), context_,
                           rotate ? 1024 : 1);
     }
-    if (facts_.kind == device::DeviceKind::sim) return sim_proxy(count(*work_, context_));
-    return measure(*work_, context_, request_.measure).summary.p50;
+    return *work_;
+  }
+
+  double cost_of(const Config& config) {
+    if (request_.cost) return request_.cost(config);
+    const Workload& work = workload(config);
+    if (facts_.kind == device::DeviceKind::sim) return sim_proxy(count(work, context_));
+    return measure(work, context_, request_.measure).summary.p50;
   }
 
   const Op& op_;
@@ -221,12 +299,25 @@ const TuningRecord* TuneResult::usual() const {
   return found == records.end() ? nullptr : &*found;
 }
 
-const TuningRecord* TuneResult::best() const {
+namespace {
+
+const TuningRecord* best_but(std::span<const TuningRecord> records, const TuningRecord* other) {
   const TuningRecord* found = nullptr;
   for (const TuningRecord& record : records) {
-    if (record.outcome == Outcome::good && (found == nullptr || record.p50 < found->p50)) found = &record;
+    if (record.outcome != Outcome::good || &record == other) continue;
+    if (found == nullptr || record.p50 < found->p50) found = &record;
   }
   return found;
+}
+
+}  // namespace
+
+const TuningRecord* TuneResult::best() const {
+  return best_but(records, nullptr);
+}
+
+const TuningRecord* TuneResult::next() const {
+  return best_but(records, best());
 }
 
 std::string_view cost_unit(const device::DeviceFacts& facts) {

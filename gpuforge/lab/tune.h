@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "gpuforge/lab/change.h"
 #include "gpuforge/lab/count.h"
 #include "gpuforge/lab/measure.h"
 #include "gpuforge/lab/search.h"
@@ -35,6 +36,7 @@ struct TuneRequest {
   std::size_t shards = 1;
   bool again = false;  // measure what is known, too
   MeasureOptions measure = quick_measure();
+  MeasureOptions settle;                      // of the fastest ones, in the end
   std::function<double(const Config&)> cost;  // instead of measuring; for tests
 };
 
@@ -57,9 +59,16 @@ struct TuneResult {
   std::size_t known = 0;              // of the records, those that earlier runs have measured
   std::string ended;                  // why before its time; empty: it went through
   bool device_lost = false;
+  // A winner may have won by noise. So those that seem fastest, and the default, are measured again and
+  // longer until the two best are such; these are the changes from the default, and from the next best, to
+  // the best. None where costs are counted, where there is nothing to compare with, or where all of that was
+  // known.
+  std::optional<Change> over_default;
+  std::optional<Change> over_next;
 
   const TuningRecord* usual() const;  // the default; nullptr when it is not good
   const TuningRecord* best() const;   // nullptr when none is good
+  const TuningRecord* next() const;   // the best of the others; nullptr when there is none
 };
 
 // "ms" on a GPU, "proxy" in the simulator.

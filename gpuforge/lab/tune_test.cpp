@@ -5,13 +5,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <thread>
 
 #include "gpuforge/lab/workload_for_tests.h"
+#include "tests/fake_driver/fake_driver.h"
 
 namespace gpuforge::lab {
 namespace {
 
+using fake_driver::FakeDriver;
 using gpuforge::to_string;
 using testing::HasSubstr;
 
@@ -218,6 +222,72 @@ TEST(Tune, InTheSimulatorTheProxyRanks) {
   const TuneResult result = tune(tunable_op(), counted, context_on("sim", {}));
   EXPECT_EQ(result.best()->p50, 0) << "it has no kernel";
   EXPECT_EQ(sim_proxy({.warp_instructions = 8, .global_sectors = 3, .shared_wavefronts = 5}), 13);
+}
+
+// A device with times, which the stand-in for the driver plays.
+class TuneWithTimes : public testing::Test {
+ protected:
+  TuneResult result_of(const std::function<double(const Config&, int call)>& cost) {
+    std::map<Config, int> calls;
+    TuneRequest timed = request();
+    timed.cost = [&](const Config& config) { return cost(config, calls[config]++); };
+    return tune(tunable_op(), timed, context_on("cuda:0", FakeDriver::search()),
+                {.known = known_, .keep = [&](const TuningRecord& record) { kept_.push_back(record); }});
+  }
+  // A device may let go of the driver on a thread of its own; the next test's driver is another.
+  void TearDown() override {
+    for (int i = 0; i < 1000 && fake_.counters().contexts > 0; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  static double truth(const Config& config, int call) { return landscape(config) * (1 + 1e-4 * (call % 3)); }
+
+  FakeDriver fake_{{"FAKE_CUDA_SM", "190"}};
+  std::vector<TuningRecord> known_;
+  std::vector<TuningRecord> kept_;
+};
+
+TEST_F(TuneWithTimes, AWinnerByNoiseIsNoWinner) {
+  const Config lucky{{"x", 32}, {"y", 4}};
+  const TuneResult result = result_of([&](const Config& config, int call) {
+    return config == lucky && call == 0 ? 0.5 : truth(config, call);
+  });
+  EXPECT_EQ(to_string(result.best()->config), "x=16 y=3");
+  EXPECT_NEAR(result.best()->p50, 1, 0.001);
+  EXPECT_TRUE(result.best()->settled);
+  EXPECT_TRUE(result.next()->settled);
+  EXPECT_TRUE(result.usual()->settled);
+  ASSERT_TRUE(result.over_default && result.over_next);
+  EXPECT_EQ(result.over_default->verdict, Verdict::faster);
+  EXPECT_NEAR(result.over_default->ratio, 0.25, 0.01);
+  EXPECT_EQ(result.over_next->verdict, Verdict::faster);
+  EXPECT_EQ(result.records.size(), 24u);
+  // The lucky one, the best, the default, and of those that share the second place as many as it takes.
+  EXPECT_GE(kept_.size(), 24u + 4u);
+  EXPECT_LE(kept_.size(), 24u + 8u);
+  // What is chosen from now on is what was seen twice.
+  const TuningTable table = tuning_table(kept_, result.best()->device);
+  const auto chosen = table.find(result.best()->key);
+  ASSERT_TRUE(chosen);
+  EXPECT_EQ(to_string(*chosen), "x=16 y=3");
+
+  known_ = kept_;
+  kept_.clear();
+  const TuneResult again = result_of(truth);
+  EXPECT_EQ(again.known, 24u);
+  EXPECT_EQ(kept_.size(), 0u) << "all of that is known";
+  EXPECT_EQ(to_string(again.best()->config), "x=16 y=3");
+  EXPECT_FALSE(again.over_default);
+}
+
+TEST_F(TuneWithTimes, WhatIsNotFasterBeyondNoiseIsCalledThat) {
+  const TuneResult result = result_of([](const Config& config, int call) {
+    const std::int64_t y = config.at("y");
+    return (y == 3 ? 0.999 : 1.0) + 0.004 * static_cast<double>((y + call) % 3);
+  });
+  EXPECT_EQ(result.best()->config.at("y"), 3);
+  ASSERT_TRUE(result.over_default);
+  EXPECT_EQ(result.over_default->verdict, Verdict::same);
+  EXPECT_NEAR(result.over_default->ratio, 0.999, 0.002);
 }
 
 TEST(Tune, RefusesWhereNothingIsToBeChosen) {

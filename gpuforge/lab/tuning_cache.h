@@ -36,11 +36,12 @@ struct TuningRecord {
   bool is_default = false;  // what the op takes when nothing was tuned
   std::string compile_key;  // of the kernels; empty when there are none or they did not compile
   Outcome outcome = Outcome::good;
-  std::string reason;   // why it was discarded
-  double p50 = 0;       // of a good one
-  std::string unit;     // "ms"; in the simulator "proxy"
-  std::string program;  // the version that measured
-  std::string date;     // 2026-11-15T15:04:05Z
+  std::string reason;    // why it was discarded
+  double p50 = 0;        // of a good one
+  bool settled = false;  // measured again and longer, since it was among the fastest
+  std::string unit;      // "ms"; in the simulator "proxy"
+  std::string program;   // the version that measured
+  std::string date;      // 2026-11-15T15:04:05Z
   friend bool operator==(const TuningRecord&, const TuningRecord&) = default;
 };
 // The same configuration on the same problem and device.

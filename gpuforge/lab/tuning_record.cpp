@@ -54,6 +54,7 @@ Json to_json(const TuningRecord& record) {
   json.set("outcome", name(record.outcome));
   json.set("reason", record.reason);
   json.set("p50", record.p50);
+  if (record.settled) json.set("settled", true);
   json.set("unit", record.unit);
   json.set("program", record.program);
   json.set("date", record.date);
@@ -78,6 +79,7 @@ TuningRecord tuning_record(const Json& json) {
   record.outcome = outcome_named(json.at("outcome").as_string());
   record.reason = json.at("reason").as_string();
   record.p50 = json.at("p50").as_double();
+  if (const Json* const settled = json.find("settled")) record.settled = settled->as_bool();
   record.unit = json.at("unit").as_string();
   record.program = json.at("program").as_string();
   record.date = json.at("date").as_string();
