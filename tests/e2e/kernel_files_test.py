@@ -1,6 +1,8 @@
 """Kernel files: `gpuforge new`, and `check` on what it writes, on what is wrong with it, on .ptx with a head beside it.
 See cli_case.py for arguments."""
 import re
+import shutil
+import subprocess
 import sys
 import time
 
@@ -208,6 +210,78 @@ class PythonReference(KernelFiles):
         self.file("ref.py", LISTS)
         message = self.error("check", "k.cu", "--device", "sim", code=3, env={"PATH": str(self.folder / "empty")})
         self.assertIn("needs python3", message)
+
+
+class RealNumpy(KernelFiles):
+    def setUp(self):
+        super().setUp()
+        for path in (self.environment["PATH"], "/usr/bin:/bin"):  # Debian's python3 need not be the first
+            python = shutil.which("python3", path=path)
+            found = python and subprocess.run([python, "-c", "import numpy"], capture_output=True, text=True)
+            if found and found.returncode == 0:
+                self.environment["PATH"] = path
+                return
+        self.skipTest(f"no python3 here has NumPy: {found.stderr.strip().splitlines()[-1]}" if found else "there is no python3")
+
+    def test_arrays_go_there_and_back(self):
+        self.changed(DOUBLE, ("out: out T [N]", "out: out T [M, N]\n  sums: out f32 [M]"), ("x: in T [N]", "x: in T [M, N]"),
+                     ("[out, x, N]", "[out, sums, x, M, N]"), ("ceil_div(N, 128)", "M"),
+                     ("[1, 127, 1000]", "[1x1, 3x127, 2x1000]"), ("ref.py:twice", "ref.py:twice_and_sums"),
+                     ("(T* out, const T* x, int n)", "(T* out, float* sums, const T* x, int, int n)"),
+                     ("  const int i = blockIdx.x * 128 + threadIdx.x;\n  if (i < n) out[i] = T(2 * float(x[i]));",
+                      "  const int row = blockIdx.x * n;\n  if (threadIdx.x != 0) return;\n  double sum = 0;\n"
+                      "  for (int i = 0; i < n; ++i) {\n    out[row + i] = T(2 * float(x[row + i]));\n    sum += float(x[row + i]);\n  }\n"
+                      "  sums[blockIdx.x] = sum;"))
+        # A view with other strides, a row vector that is broadcast, and numbers that are not double.
+        self.file("ref.py", "import numpy as np\n\ndef twice_and_sums(x, M, N):\n    assert x.shape == (M, N) and x.dtype == np.float64\n"
+                  "    return (x.T * np.full((1, M), 2)).T, x.sum(axis=1).astype(np.float32)\n")
+        self.assertRegex(self.check("k.cu").stdout, r"(\d+) of \1 cases passed")
+        self.file("ref.py", "import numpy as np\n\ndef twice_and_sums(x):\n    return 2 * x, x.sum(axis=0)\n")
+        message = self.error("check", "k.cu", "--device", "sim", "--shape", "3x127", code=2)
+        self.assertIn("the result for sums should have shape [3], and it has [127]", message)
+
+
+class Isolation(KernelFiles):
+    """What goes wrong in the process of a kernel file costs one row."""
+
+    def setUp(self):
+        super().setUp()
+        self.changed(DOUBLE, ("ref.py:twice", "ref.py:twice, arrays: lists"))
+        self.file("ref.py", "import os, signal\n\ndef twice(x, N):\n    if N == 127: os.kill(os.getppid(), signal.SIGKILL)\n"
+                  "    return [2 * value for value in x]\n")
+
+    def test_a_killed_process_is_one_row_of_bench(self):
+        result = self.run_cli("bench", "k.cu", "--sizes", "1,127,1000", "--dtypes", "f32", "--device", "sim", code=1)
+        rows = re.findall(r"^k +kernel +f32 +(\d+) .* (yes|FAILED)$", result.stdout, re.M)
+        self.assertEqual(rows, [("1", "yes"), ("127", "FAILED"), ("1000", "yes")])
+        self.assertIn("k kernel f32 127 failed: its process ended by signal 9 (Killed)", result.stderr)
+
+    def test_a_killed_process_is_one_case_of_check(self):
+        document = self.document("check", "k.cu", "--device", "sim", "--dtype", "f32", "--contents", "normal", code=1)
+        failed = {str(case["shape"]): case["complaints"] for case in document["cases"] if not case["good"]}
+        self.assertEqual(list(failed), ["[127]"])
+        self.assertEqual(failed["[127]"], ["its process ended by signal 9 (Killed)"])
+        self.assertEqual(document["passed"], 2)
+
+    def test_a_lost_device_is_lost_to_one_case(self):
+        gpu = self.fake_gpu(SM=190, FAIL="cuLaunchKernel:700")
+        self.file("ref.py", LISTS)
+        result = self.run_cli("bench", "k.cu", "--sizes", "8,9", "--dtypes", "f32", "--device", "cuda:0", code=1, env=gpu)
+        self.assertEqual(len(re.findall(r"k kernel f32 \d failed: the launch failed: ", result.stderr)), 2, result.stderr)
+        result = self.run_cli("check", "k.cu", "--dtype", "f32", "--device", "cuda:0", "--failures", "100", code=1, env=gpu)
+        self.assertIn("the launch failed", result.stdout)
+        self.assertNotIn("was not run", result.stdout)
+
+
+class Later(KernelFiles):
+    def test_a_kernel_that_is_wrong_from_its_third_call_on_fails_in_bench(self):
+        self.changed(DOUBLE, ("ref.py:twice", "ref.py:twice, arrays: lists"), ("__global__", "__device__ int calls;\n__global__"),
+                     ("  if (i < n)", "  const int before = calls;\n  __syncthreads();\n  if (threadIdx.x == 0) calls = before + 1;\n  if (i < n)"),
+                     ("T(2 *", "T((before < 2 ? 2 : 3) *"))
+        self.file("ref.py", LISTS)
+        self.check("k.cu", "--dtype", "f32", "--shape", "100", "--contents", "normal")
+        result = self.run_cli("bench", "k.cu", "--sizes", "100", "--dtypes", "f32", "--device", "sim", code=1)
+        self.assertIn("it was right when it was verified, and wrong in later calls: ", result.stderr)
 
 
 class Ptx(KernelFiles):
