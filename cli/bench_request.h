@@ -36,8 +36,8 @@ struct BenchRequest {
 using FindOp = std::function<lab::Op(const std::string& name)>;
 
 // Every mistake that can be seen before anything runs: invalid_argument, or a parse Error with file and line
-// for a suites file. The ops are run by the backend that is asked for: one of `backends`, and of a kernel file
-// `kernel` or `ref`.
+// for a suites file. The ops are run by the backend that is asked for: one of `backends`, and of a kernel
+// file `kernel` or `ref`.
 BenchRequest read_bench_request(const Invocation& invocation, const FindOp& find,
                                 const ops::Backends& backends);
 
