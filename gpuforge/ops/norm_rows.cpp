@@ -1,9 +1,12 @@
 #include "gpuforge/ops/norm_rows.h"
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
+#include "gpuforge/kernels/device_type.h"
 #include "gpuforge/ops/arguments.h"
+#include "gpuforge/ops/host_rows.h"
 
 namespace gpuforge::ops {
 namespace {
@@ -26,6 +29,10 @@ Strides along_last_axis(const Shape& shape, std::int64_t stride) {
 void check_variant(std::string_view op, std::string_view variant) {
   GPUFORGE_CHECK(variant == "best" || variant == "naive", "{}: there is no variant '{}'; it has best, naive",
                  op, variant);
+}
+
+std::optional<Array> copy_of(const Array* array) {
+  return array == nullptr ? std::nullopt : std::optional(*array);
 }
 
 }  // namespace
@@ -87,6 +94,56 @@ RowProblem norm_problem(std::string_view op, const Shape& shape, DType dtype, st
   const Rows rows = make_rows(shape, {strides, along_last_axis(shape, 1)}, shape.size() - 1);
   const RowStart starts[] = {{0, 0, element_bytes(dtype)}, {1, 0, element_bytes(dtype)}};
   return row_problem(op, rows, starts, dtype, kHeldBytes);
+}
+
+NormPlan plan_norm(std::string_view op, const NormArrays& arrays, float eps, std::string_view variant,
+                   const Config* config) {
+  check_norm(op, arrays, eps);
+  NormPlan plan{.rows = norm_rows(arrays), .problem = {}, .config = {}};
+  plan.problem = norm_problem(op, plan.rows, arrays, variant);
+  Context& context = arrays.x.context();
+  plan.config =
+      choose_row_config(plan.problem, variant, config, context.device().facts(), context.tuning()).config;
+  return plan;
+}
+
+std::shared_ptr<const jit::Kernel> norm_kernel(Context& context, std::string_view op,
+                                               std::string_view variant, DType dtype,
+                                               const RowConfig& config) {
+  return context.jit().embedded_kernel(format_text("gpuforge/ops/{0}/{0}.cu", op),
+                                       variant == "naive"
+                                           ? format_text("gpuforge::{}_naive<{}>", op, device_type(dtype))
+                                           : row_expression(op, dtype, config),
+                                       context.device());
+}
+
+void norm_cpu(const NormArrays& arrays, const Rows& rows, device::Stream& stream, NormaliseRow normalise) {
+  stream.enqueue([x = arrays.x, out = arrays.out, residual = copy_of(arrays.residual),
+                  residual_out = copy_of(arrays.residual_out), weight = copy_of(arrays.weight),
+                  bias = copy_of(arrays.bias), rows, normalise = std::move(normalise)] {
+    const auto length = static_cast<std::size_t>(rows.length);
+    std::vector<float> factors(length, 1.0F), shifts(length, 0.0F);
+    if (weight) load_row(factors, rows, host_rows(*weight, kNormWeight), 0);
+    if (bias) load_row(shifts, rows, host_rows(*bias, kNormBias), 0);
+    for_rows(rows, [&](std::int64_t begin, std::int64_t end) {
+      std::vector<float> row(length), added(residual ? length : 0);
+      for (std::int64_t r = begin; r < end; ++r) {
+        load_row(row, rows, host_rows(x, kNormX), r);
+        if (residual) {
+          load_row(added, rows, host_rows(*residual, kNormResidual), r);
+          for (std::size_t i = 0; i < length; ++i) row[i] += added[i];
+          store_row(rows, host_rows(*residual_out, kNormResidualOut), r, row);
+          round_to(row, x.dtype());
+        }
+        normalise(row);
+        for (std::size_t i = 0; i < length; ++i) row[i] *= factors[i];
+        if (bias) {
+          for (std::size_t i = 0; i < length; ++i) row[i] += shifts[i];
+        }
+        store_row(rows, host_rows(out, kNormOut), r, row);
+      }
+    });
+  });
 }
 
 void record_uses(const NormArrays& arrays, device::Stream& stream) {

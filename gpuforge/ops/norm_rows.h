@@ -1,7 +1,11 @@
-// What rms_norm and layer_norm have alike on the host: their arrays, checks and rows. Not installed.
+// What rms_norm and layer_norm have alike on the host: their arrays, checks, rows, kernels' names, and the
+// way over rows on the cpu. Not installed.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "gpuforge/ops/rms_norm/rms_norm.h"
@@ -30,6 +34,23 @@ RowProblem norm_problem(std::string_view op, const Rows& rows, const NormArrays&
                         std::string_view variant);
 // The same for arrays of their own that do not exist.
 RowProblem norm_problem(std::string_view op, const Shape& shape, DType dtype, std::string_view variant);
+
+// Everything that is decided before a launch, after check_norm.
+struct NormPlan {
+  Rows rows;
+  RowProblem problem;
+  RowConfig config;
+};
+NormPlan plan_norm(std::string_view op, const NormArrays& arrays, float eps, std::string_view variant,
+                   const Config* config);
+// `op` of ops/<op>/<op>.cu, or `op`_naive.
+std::shared_ptr<const jit::Kernel> norm_kernel(Context& context, std::string_view op,
+                                               std::string_view variant, DType dtype,
+                                               const RowConfig& config);
+
+// On the cpu: makes each row of x, with its residual, what out is before weight and bias.
+using NormaliseRow = std::function<void(std::span<float> row)>;
+void norm_cpu(const NormArrays& arrays, const Rows& rows, device::Stream& stream, NormaliseRow normalise);
 
 inline device::Address address_of(const Array* array) {
   return array == nullptr ? 0 : array->address();

@@ -1,25 +1,13 @@
 #include "gpuforge/ops/rms_norm/rms_norm.h"
 
-#include "gpuforge/kernels/device_type.h"
 #include "gpuforge/ops/rms_norm/rms_norm_kernels.h"
 
 namespace gpuforge::ops {
 namespace {
 
 constexpr std::string_view kName = "rms_norm";
-constexpr std::string_view kFile = "gpuforge/ops/rms_norm/rms_norm.cu";
 
 }  // namespace
-
-std::string rms_norm_expression(std::string_view variant, DType dtype, const RowConfig& config) {
-  if (variant == "naive") return format_text("gpuforge::rms_norm_naive<{}>", device_type(dtype));
-  return row_expression("rms_norm", dtype, config);
-}
-
-std::shared_ptr<const jit::Kernel> rms_norm_kernel(Context& context, std::string_view variant, DType dtype,
-                                                   const RowConfig& config) {
-  return context.jit().embedded_kernel(kFile, rms_norm_expression(variant, dtype, config), context.device());
-}
 
 void rms_norm(Array& out, const Array& x, const Array* weight, std::optional<Residual> residual,
               const RmsNormOptions& options, device::Stream& stream) {
@@ -29,20 +17,17 @@ void rms_norm(Array& out, const Array& x, const Array* weight, std::optional<Res
                           .residual_out = residual ? &residual->out : nullptr,
                           .weight = weight,
                           .bias = nullptr};
-  check_norm(kName, arrays, options.eps);
-  const Rows rows = norm_rows(arrays);
-  const RowProblem problem = norm_problem(kName, rows, arrays, options.variant);
-  Context& context = x.context();
-  const device::DeviceFacts& facts = context.device().facts();
-  const RowConfig config =
-      choose_row_config(problem, options.variant, options.config, facts, context.tuning()).config;
+  const NormPlan plan = plan_norm(kName, arrays, options.eps, options.variant, options.config);
   if (x.size() == 0) return;
-  if (facts.kind == device::DeviceKind::cpu) return rms_norm_cpu(arrays, rows, options.eps, stream);
+  Context& context = x.context();
+  if (context.device().facts().kind == device::DeviceKind::cpu)
+    return rms_norm_cpu(arrays, plan.rows, options.eps, stream);
 
-  const auto kernel = rms_norm_kernel(context, options.variant, x.dtype(), config);
+  const auto kernel = norm_kernel(context, kName, options.variant, x.dtype(), plan.config);
   record_uses(arrays, stream);
-  (*kernel)(row_launch(problem, config), stream, out, x, address_of(weight), address_of(arrays.residual),
-            address_of(arrays.residual_out), options.eps, device_rows<kNormArrays>(rows));
+  (*kernel)(row_launch(plan.problem, plan.config), stream, out, x, address_of(weight),
+            address_of(arrays.residual), address_of(arrays.residual_out), options.eps,
+            device_rows<kNormArrays>(plan.rows));
 }
 
 Array rms_norm(const Array& x, const Array* weight, const RmsNormOptions& options, device::Stream& stream) {

@@ -1,41 +1,16 @@
 #include <cmath>
-#include <optional>
-#include <vector>
 
 #include "gpuforge/ops/host_rows.h"
 #include "gpuforge/ops/rms_norm/rms_norm_kernels.h"
 
 namespace gpuforge::ops {
-namespace {
-
-std::optional<Array> copy_of(const Array* array) {
-  return array == nullptr ? std::nullopt : std::optional(*array);
-}
-
-}  // namespace
 
 void rms_norm_cpu(const NormArrays& arrays, const Rows& rows, float eps, device::Stream& stream) {
-  stream.enqueue([x = arrays.x, out = arrays.out, residual = copy_of(arrays.residual),
-                  residual_out = copy_of(arrays.residual_out), weight = copy_of(arrays.weight), rows, eps] {
-    std::vector<float> factors(static_cast<std::size_t>(rows.length), 1.0F);
-    if (weight) load_row(factors, rows, host_rows(*weight, kNormWeight), 0);
-    for_rows(rows, [&](std::int64_t begin, std::int64_t end) {
-      std::vector<float> row(static_cast<std::size_t>(rows.length));
-      std::vector<float> added(residual ? row.size() : 0);
-      for (std::int64_t r = begin; r < end; ++r) {
-        load_row(row, rows, host_rows(x, kNormX), r);
-        if (residual) {
-          load_row(added, rows, host_rows(*residual, kNormResidual), r);
-          for (std::size_t i = 0; i < row.size(); ++i) row[i] += added[i];
-          store_row(rows, host_rows(*residual_out, kNormResidualOut), r, row);
-          round_to(row, x.dtype());
-        }
-        const float squares = sum_in_lanes(row.size(), [&](std::size_t i) { return row[i] * row[i]; });
-        const float scale = 1 / std::sqrt(squares / static_cast<float>(rows.length) + eps);
-        for (std::size_t i = 0; i < row.size(); ++i) row[i] = row[i] * scale * factors[i];
-        store_row(rows, host_rows(out, kNormOut), r, row);
-      }
-    });
+  norm_cpu(arrays, rows, stream, [eps](std::span<float> row) {
+    const auto count = static_cast<float>(row.size());
+    const float squares = sum_in_lanes(row.size(), [&](std::size_t i) { return row[i] * row[i]; });
+    const float scale = 1 / std::sqrt(squares / count + eps);
+    for (float& value : row) value *= scale;
   });
 }
 
