@@ -1,5 +1,6 @@
 #include "gpuforge/ops/row_op.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace gpuforge::ops {
@@ -18,6 +19,27 @@ bool flag_option(const lab::Problem& problem, std::string_view name) {
 
 lab::OptionDescription flag_description(std::string name, bool fallback, std::string summary) {
   return {std::move(name), fallback ? "true" : "false", {"true", "false"}, std::move(summary)};
+}
+
+void describe_axis(lab::Op& op) {
+  op.dtypes = {DType::f16, DType::bf16, DType::f32};
+  op.options = {{"dim", "-1", {}, "the axis"}};
+  for (const Shape& shape :
+       {Shape{}, Shape{0, 5}, Shape{5, 0}, Shape{3, 1}, Shape{2, 255}, Shape{3, 1025}, Shape{1, 9001}}) {
+    op.check_problems.push_back({.shape = shape});
+  }
+  op.check_problems.push_back({.shape = {257, 33}, .options = {{"dim", "0"}}});
+  op.check_problems.push_back({.shape = {1023, 5}, .options = {{"dim", "-2"}}});
+  op.check_problems.push_back({.shape = {3, 65, 5}, .options = {{"dim", "1"}}});
+  op.accepts_strides = true;
+}
+
+std::size_t axis_of(const lab::Problem& problem, const char* op) {
+  return normalize_axis(integer_option(problem, "dim"), std::max<std::size_t>(problem.shape.size(), 1), op);
+}
+
+lab::Operand operand_like(const lab::Problem& problem, std::string name, lab::Role role) {
+  return {.name = std::move(name), .role = role, .dtype = problem.dtype, .shape = problem.shape};
 }
 
 void describe_choices(lab::Op& op,

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +18,12 @@ namespace gpuforge::ops {
 std::int64_t integer_option(const lab::Problem& problem, std::string_view name);
 bool flag_option(const lab::Problem& problem, std::string_view name);
 lab::OptionDescription flag_description(std::string name, bool fallback, std::string summary);
+
+// Of an op along the axis `dim` of arrays that all have the problem's shape: its dtypes, that option, and
+// what `check` goes through.
+void describe_axis(lab::Op& op);
+std::size_t axis_of(const lab::Problem& problem, const char* op);
+lab::Operand operand_like(const lab::Problem& problem, std::string name, lab::Role role);
 
 // Sets kernels, choose, configs and tuning_key.
 void describe_choices(lab::Op& op,

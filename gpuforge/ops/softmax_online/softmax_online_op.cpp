@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "gpuforge/ops/descriptions.h"
 #include "gpuforge/ops/row_op.h"
 #include "gpuforge/ops/softmax_online/softmax_online.h"
@@ -16,11 +14,6 @@ RowProblem row_problem_of(const lab::Problem& problem, std::string_view variant)
                          problem.dtype, variant, 0, 0);
 }
 
-std::size_t axis_of(const lab::Problem& problem) {
-  return normalize_axis(integer_option(problem, "dim"), std::max<std::size_t>(problem.shape.size(), 1),
-                        "softmax_online");
-}
-
 }  // namespace
 
 lab::Op describe_softmax_online() {
@@ -31,27 +24,16 @@ lab::Op describe_softmax_online() {
                  {"online", "maximum and sum in one pass over memory, results in a second"},
                  {"safe", "three passes over memory by a group of threads a row"},
                  {"naive", "three passes over memory by one thread a row"}};
-  op.dtypes = {DType::f16, DType::bf16, DType::f32};
-  op.options = {{"dim", "-1", {}, "the axis"}};
+  describe_axis(op);
   op.hard_contents = {lab::Contents::zeros, lab::Contents::constant,   lab::Contents::huge,
                       lab::Contents::tiny,  lab::Contents::infinities, lab::Contents::nans};
-  for (const Shape& shape :
-       {Shape{}, Shape{0, 5}, Shape{5, 0}, Shape{3, 1}, Shape{2, 255}, Shape{3, 1025}, Shape{1, 9001}}) {
-    op.check_problems.push_back({.shape = shape});
-  }
-  op.check_problems.push_back({.shape = {257, 33}, .options = {{"dim", "0"}}});
-  op.check_problems.push_back({.shape = {1023, 5}, .options = {{"dim", "-2"}}});
-  op.check_problems.push_back({.shape = {3, 65, 5}, .options = {{"dim", "1"}}});
-  op.accepts_strides = true;
-
   op.operands = [](const lab::Problem& problem) -> std::vector<lab::Operand> {
-    axis_of(problem);
-    return {{.name = "out", .role = lab::Role::output, .dtype = problem.dtype, .shape = problem.shape},
-            {.name = "x", .role = lab::Role::input, .dtype = problem.dtype, .shape = problem.shape}};
+    axis_of(problem, "softmax_online");
+    return {operand_like(problem, "out", lab::Role::output), operand_like(problem, "x", lab::Role::input)};
   };
   op.reference = [](const lab::Problem& problem, std::span<const lab::HostTensor> inputs,
                     const lab::EachRow& each_row) {
-    return std::vector{softmax_online_reference(inputs[0], axis_of(problem), each_row)};
+    return std::vector{softmax_online_reference(inputs[0], axis_of(problem, "softmax_online"), each_row)};
   };
   op.tolerance = [](const lab::Problem& problem, std::size_t) {
     return tolerance("softmax_online", problem.dtype);

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "gpuforge/ops/descriptions.h"
 #include "gpuforge/ops/row_op.h"
 #include "gpuforge/ops/softmax_online_backward/softmax_online_backward.h"
@@ -17,11 +15,6 @@ RowProblem row_problem_of(const lab::Problem& problem, std::string_view variant)
       problem.dtype, variant, 0, 0, 0);
 }
 
-std::size_t axis_of(const lab::Problem& problem) {
-  return normalize_axis(integer_option(problem, "dim"), std::max<std::size_t>(problem.shape.size(), 1),
-                        "softmax_online_backward");
-}
-
 }  // namespace
 
 lab::Op describe_softmax_online_backward() {
@@ -30,28 +23,18 @@ lab::Op describe_softmax_online_backward() {
   op.summary = "dx = y * (dy - sum(dy * y)) along an axis";
   op.variants = {{"best", "both rows read once and held in registers where they fit"},
                  {"naive", "two passes over memory by one thread a row"}};
-  op.dtypes = {DType::f16, DType::bf16, DType::f32};
-  op.options = {{"dim", "-1", {}, "the axis"}};
+  describe_axis(op);
   op.hard_contents = {lab::Contents::zeros, lab::Contents::constant, lab::Contents::tiny,
                       lab::Contents::infinities, lab::Contents::nans};
-  for (const Shape& shape :
-       {Shape{}, Shape{0, 5}, Shape{5, 0}, Shape{3, 1}, Shape{2, 255}, Shape{3, 1025}, Shape{1, 9001}}) {
-    op.check_problems.push_back({.shape = shape});
-  }
-  op.check_problems.push_back({.shape = {257, 33}, .options = {{"dim", "0"}}});
-  op.check_problems.push_back({.shape = {1023, 5}, .options = {{"dim", "-2"}}});
-  op.check_problems.push_back({.shape = {3, 65, 5}, .options = {{"dim", "1"}}});
-  op.accepts_strides = true;
-
   op.operands = [](const lab::Problem& problem) -> std::vector<lab::Operand> {
-    axis_of(problem);
-    return {{.name = "dx", .role = lab::Role::output, .dtype = problem.dtype, .shape = problem.shape},
-            {.name = "dy", .role = lab::Role::input, .dtype = problem.dtype, .shape = problem.shape},
-            {.name = "y", .role = lab::Role::input, .dtype = problem.dtype, .shape = problem.shape}};
+    axis_of(problem, "softmax_online_backward");
+    return {operand_like(problem, "dx", lab::Role::output), operand_like(problem, "dy", lab::Role::input),
+            operand_like(problem, "y", lab::Role::input)};
   };
   op.reference = [](const lab::Problem& problem, std::span<const lab::HostTensor> inputs,
                     const lab::EachRow& each_row) {
-    return std::vector{softmax_online_backward_reference(inputs[0], inputs[1], axis_of(problem), each_row)};
+    return std::vector{softmax_online_backward_reference(
+        inputs[0], inputs[1], axis_of(problem, "softmax_online_backward"), each_row)};
   };
   op.tolerance = [](const lab::Problem& problem, std::size_t) {
     return tolerance("softmax_online_backward", problem.dtype);
