@@ -215,7 +215,8 @@ const Command kRunCommand = {
     .summary = "launch a kernel with typed arguments and print what it wrote",
     .usage = "FILE --grid X[,Y[,Z]] --block X[,Y[,Z]] [--arg ARG]... [options]",
     .description =
-        "An ARG is a scalar, f32:1.5 i32:0xff bool:true u64:7, or an array:\n"
+        "An ARG is a scalar, f32:1.5 i32:0xff bool:true u64:7, the bytes of a struct, hex:00ff10, or an "
+        "array:\n"
         "in:f32[4,256]=random\n"
         "  also zeros, ones, normal, arange, 2.5, hex:00ff.. (repeated)\n"
         "in:i64=[1,2,3]\n"
