@@ -79,7 +79,7 @@ std::string global_sentence(const WarpAccess& access) {
     text += "every byte that moves is used.";
   } else {
     const std::int64_t tenths = cost.bytes * 1000 / moved;  // of a per cent
-    text += format_text("{}{}% of the {} bytes that move is used.", tenths / 10,
+    text += format_text("{}{}% of the {} bytes that move are used.", tenths / 10,
                         tenths % 10 != 0 ? format_text(".{}", tenths % 10) : "", moved);
     if (const auto step = even_step(access); step && std::abs(*step) > access.request.type.bytes())
       text += format_text(" Neighbouring threads are {} bytes apart.", std::abs(*step));

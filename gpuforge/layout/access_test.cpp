@@ -149,7 +149,7 @@ TEST(Access, SectorsSayWhatIsUsed) {
   const WarpAccess column = plain_access("(32,32):(32,1)", "f32", Space::global);
   EXPECT_EQ(column.global->sectors.size(), 32u);
   EXPECT_EQ(column.sentence,
-            "32 sectors of 32 bytes for 128 bytes asked for: 12.5% of the 1024 bytes that move is used. "
+            "32 sectors of 32 bytes for 128 bytes asked for: 12.5% of the 1024 bytes that move are used. "
             "Neighbouring "
             "threads are 128 bytes apart.");
   const WarpAccess row = plain_access("(32,32):(1,32)", "f32", Space::global);
