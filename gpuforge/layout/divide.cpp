@@ -90,48 +90,53 @@ void split_tile(LayoutView layout, LayoutView tiler, LayoutBuilder& tile, Layout
   if (several) rest.close();
 }
 
-Layout divided(std::string_view name, const Layout& layout, const Tiler& tiler, Arrangement arrangement) {
-  return named_operation(
-      name, [&] { return split_by_mode(layout, tiler, split_tile, arrangement); }, layout, tiler);
-}
-
 }  // namespace
 
-Layout split_by_mode(const Layout& layout, const Tiler& tiler, Split split, Arrangement arrangement) {
+Layout arranged(LayoutView first, LayoutView second, Arrangement arrangement) {
   LayoutBuilder builder;
-  if (arrangement == Arrangement::logical) {
-    add_logical(layout, tiler, split, builder);
-    return builder.take();
-  }
-  LayoutBuilder first, second;
-  add_zipped(layout, tiler, split, first, second);
   builder.open();
   if (arrangement == Arrangement::flat)
-    add_unpacked(first.view(), builder);
+    add_unpacked(first, builder);
   else
-    builder.add(first.view());
-  if (arrangement == Arrangement::zipped)
-    builder.add(second.view());
+    builder.add(first);
+  if (arrangement == Arrangement::tiled || arrangement == Arrangement::flat)
+    add_unpacked(second, builder);
   else
-    add_unpacked(second.view(), builder);
+    builder.add(second);
   builder.close();
   return builder.take();
 }
 
+Layout split_by_mode(std::string_view name, const Layout& layout, const Tiler& tiler, Split split,
+                     Arrangement arrangement) {
+  return named_operation(
+      name,
+      [&] {
+        LayoutBuilder first, second;
+        if (arrangement == Arrangement::logical) {
+          add_logical(layout, tiler, split, first);
+          return first.take();
+        }
+        add_zipped(layout, tiler, split, first, second);
+        return arranged(first.view(), second.view(), arrangement);
+      },
+      layout, tiler);
+}
+
 Layout logical_divide(const Layout& layout, const Tiler& tiler) {
-  return divided("logical_divide", layout, tiler, Arrangement::logical);
+  return split_by_mode("logical_divide", layout, tiler, split_tile, Arrangement::logical);
 }
 
 Layout zipped_divide(const Layout& layout, const Tiler& tiler) {
-  return divided("zipped_divide", layout, tiler, Arrangement::zipped);
+  return split_by_mode("zipped_divide", layout, tiler, split_tile, Arrangement::zipped);
 }
 
 Layout tiled_divide(const Layout& layout, const Tiler& tiler) {
-  return divided("tiled_divide", layout, tiler, Arrangement::tiled);
+  return split_by_mode("tiled_divide", layout, tiler, split_tile, Arrangement::tiled);
 }
 
 Layout flat_divide(const Layout& layout, const Tiler& tiler) {
-  return divided("flat_divide", layout, tiler, Arrangement::flat);
+  return split_by_mode("flat_divide", layout, tiler, split_tile, Arrangement::flat);
 }
 
 }  // namespace gpuforge::layout

@@ -17,7 +17,11 @@ enum class Arrangement {
 // Writes the two halves of a mode, each to its builder; for logical arrangements the two are one.
 using Split = void (*)(LayoutView mode, LayoutView tiler, LayoutBuilder& first, LayoutBuilder& second);
 
-// `split` at each layout or size of the tiler. Modes beyond the tiler stay, among the second halves.
-Layout split_by_mode(const Layout& layout, const Tiler& tiler, Split split, Arrangement arrangement);
+// `split` at each layout or size of the tiler. Modes beyond the tiler stay, among the second halves. Errors
+// have `name` and the operands.
+Layout split_by_mode(std::string_view name, const Layout& layout, const Tiler& tiler, Split split,
+                     Arrangement arrangement);
+// The two halves as one layout; a logical arrangement of one mode is a zipped one.
+Layout arranged(LayoutView first, LayoutView second, Arrangement arrangement);
 
 }  // namespace gpuforge::layout

@@ -49,27 +49,22 @@ Layout tiled_to_shape(const Layout& block, TupleView shape, const IntTuple* orde
   return repeated(padded, order == nullptr ? Layout(counted) : make_ordered_layout(counted, *order), true);
 }
 
-Layout multiplied(std::string_view name, const Layout& block, const Tiler& tiler, Arrangement arrangement) {
-  return named_operation(
-      name, [&] { return split_by_mode(block, tiler, split_repetitions, arrangement); }, block, tiler);
-}
-
 }  // namespace
 
 Layout logical_product(const Layout& block, const Tiler& tiler) {
-  return multiplied("logical_product", block, tiler, Arrangement::logical);
+  return split_by_mode("logical_product", block, tiler, split_repetitions, Arrangement::logical);
 }
 
 Layout zipped_product(const Layout& block, const Tiler& tiler) {
-  return multiplied("zipped_product", block, tiler, Arrangement::zipped);
+  return split_by_mode("zipped_product", block, tiler, split_repetitions, Arrangement::zipped);
 }
 
 Layout tiled_product(const Layout& block, const Tiler& tiler) {
-  return multiplied("tiled_product", block, tiler, Arrangement::tiled);
+  return split_by_mode("tiled_product", block, tiler, split_repetitions, Arrangement::tiled);
 }
 
 Layout flat_product(const Layout& block, const Tiler& tiler) {
-  return multiplied("flat_product", block, tiler, Arrangement::flat);
+  return split_by_mode("flat_product", block, tiler, split_repetitions, Arrangement::flat);
 }
 
 Layout blocked_product(const Layout& block, const Layout& tiler) {
