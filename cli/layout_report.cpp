@@ -93,12 +93,24 @@ void add_layout(Json& json, const AnyLayout& layout) {
   json.set("swizzle", std::move(swizzle));
 }
 
+// Of functions one after the other; where a swizzle comes first there is no shape.
+void add_composed(Json& json, const layout::ComposedLayout& composed) {
+  json.set("layout", to_text(composed));
+  const Layout* const domain = layout::domain(composed);
+  json.set("shape", domain != nullptr ? json_of(domain->shape().view()) : Json());
+  json.set("size", domain != nullptr ? json_of(size_of(*domain)) : Json());
+  json.set("rank", std::uint64_t{domain != nullptr ? domain->rank() : 1});
+  json.set("depth", std::uint64_t{domain != nullptr ? layout::depth(*domain) : 0});
+}
+
 // True where the value is a layout.
 bool add_if_layout(Json& json, const Value& value) {
   if (const auto* const plain = std::get_if<Layout>(&value.is)) {
     add_layout(json, *plain);
   } else if (const auto* const swizzled = std::get_if<SwizzledLayout>(&value.is)) {
     add_layout(json, *swizzled);
+  } else if (const auto* const composed = std::get_if<layout::ComposedLayout>(&value.is)) {
+    add_composed(json, *composed);
   } else if (const auto* const part = std::get_if<OffsetLayout>(&value.is)) {
     add_layout(json, part->layout);
     json.set("offset", json_of(part->offset));
@@ -182,6 +194,12 @@ std::string value_text(const Value& value, int columns) {
   if (const auto* const part = std::get_if<OffsetLayout>(&value.is))
     return layout_rows(part->layout, &part->offset);
   std::string out = to_text(value) + "\n";
+  if (const auto* const composed = std::get_if<layout::ComposedLayout>(&value.is)) {
+    const Layout* const domain = layout::domain(*composed);
+    if (domain == nullptr) return out;
+    return out + row("size", number_text(size_of(*domain))) +
+           row("rank", format_text("{}, depth {}", domain->rank(), layout::depth(*domain)));
+  }
   if (const auto* const width = std::get_if<layout::VectorWidth>(&value.is)) {
     out += row("bytes", std::to_string(width->bytes));
     for (const std::string& sentence : width->why)

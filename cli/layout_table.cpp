@@ -7,7 +7,6 @@
 namespace gpuforge::cli {
 namespace {
 
-using layout::AnyLayout;
 using layout::Integer;
 using layout::IntTuple;
 using layout::Layout;
@@ -22,12 +21,14 @@ class Grid {
  public:
   explicit Grid(const Value& value) {
     if (const auto* const part = std::get_if<OffsetLayout>(&value.is)) {
-      any_ = part->layout;
+      any_ = layout::as_mapping(part->layout);
       offset_ = part->offset;
     } else if (const auto* const swizzled = std::get_if<SwizzledLayout>(&value.is)) {
       any_ = *swizzled;
     } else if (const auto* const layout = std::get_if<Layout>(&value.is)) {
       any_ = *layout;
+    } else if (const auto* const composed = std::get_if<layout::ComposedLayout>(&value.is)) {
+      any_ = *composed;
     } else {
       const auto* const tuple = std::get_if<IntTuple>(&value.is);
       throw Error(ErrorCode::invalid_argument,
@@ -37,7 +38,7 @@ class Grid {
                                   : ""));
     }
     const auto* const swizzled = std::get_if<SwizzledLayout>(&any_);
-    const Layout& plain = swizzled != nullptr ? swizzled->layout : std::get<Layout>(any_);
+    const Layout& plain = layout::expect_domain(any_);
     is_tuple_ = plain.shape().is_tuple();
     Integer cells = 1;
     for (const TupleView mode : plain.shape().view()) {
@@ -45,7 +46,9 @@ class Grid {
       cells = cells * layout::product(mode);
     }
     const bool known = cells.known() && layout::cosize(plain).known() && offset_.known() &&
-                       (swizzled == nullptr || swizzled->offset.known());
+                       (swizzled == nullptr || swizzled->offset.known()) &&
+                       (!std::holds_alternative<layout::ComposedLayout>(any_) ||
+                        to_text(any_).find('?') == std::string::npos);
     GPUFORGE_CHECK(known, "layout: --table needs known sizes and strides, found {}; bind names with --let",
                    to_text(any_));
     GPUFORGE_CHECK(cells.value() <= kMostCells,
@@ -62,11 +65,11 @@ class Grid {
     for (const std::int64_t one : coordinate) builder.add(Integer(one));
     if (is_tuple_) builder.close();
     const IntTuple at = builder.take();
-    return (offset_ + std::visit([&](const auto& one) { return crd2idx(at, one); }, any_)).value();
+    return (offset_ + crd2idx(at, any_)).value();
   }
 
  private:
-  AnyLayout any_;
+  layout::Mapping any_;
   Integer offset_ = 0;
   bool is_tuple_ = false;
   std::vector<std::int64_t> sizes_;  // of the modes

@@ -22,6 +22,10 @@ Extent extent(const Value& value) {
     }
     Extent operator()(const Layout& layout) const { return (*this)(layout.shape()); }
     Extent operator()(const SwizzledLayout& swizzled) const { return (*this)(swizzled.layout); }
+    Extent operator()(const ComposedLayout& composed) const {
+      const Extent outer = std::visit(*this, composed.outer()), inner = std::visit(*this, composed.inner());
+      return {outer.numbers + inner.numbers, std::max(outer.depth, inner.depth) + 1};
+    }
     Extent operator()(const OffsetLayout& part) const { return (*this)(behind_swizzle(part.layout)); }
     Extent operator()(const Swizzle&) const { return {1, 0}; }
     Extent operator()(bool) const { return {1, 0}; }
@@ -57,6 +61,18 @@ bool add_tiler(const Value& value, Tiler::Modes& modes) {
   return true;
 }
 
+// The value with layouts alone where parts of it are swizzled to no effect.
+Value unswizzled(const Value& value, const Layout& layout, Arguments::Change change) {
+  if (const auto* const swizzled = std::get_if<SwizzledLayout>(&value.is))
+    return std::holds_alternative<Layout>(change(layout, *swizzled)) ? Value{swizzled->layout} : value;
+  const auto* const values = std::get_if<Value::Values>(&value.is);
+  if (values == nullptr) return value;
+  Value::Values parts = *values;
+  for (std::size_t i = 0; i < parts.size() && i < layout.rank(); ++i)
+    parts[i] = unswizzled(parts[i], layout.mode(i), change);
+  return {std::move(parts)};
+}
+
 }  // namespace
 
 std::string to_text(const Value& value) {
@@ -64,6 +80,7 @@ std::string to_text(const Value& value) {
     std::string operator()(const IntTuple& tuple) const { return to_text(tuple.view()); }
     std::string operator()(const Layout& layout) const { return to_text(layout); }
     std::string operator()(const SwizzledLayout& layout) const { return to_text(layout); }
+    std::string operator()(const ComposedLayout& layout) const { return to_text(layout); }
     std::string operator()(const OffsetLayout& part) const { return to_text(part.layout); }
     std::string operator()(const Swizzle& swizzle) const { return to_text(swizzle); }
     std::string operator()(bool truth) const { return truth ? "true" : "false"; }
@@ -82,6 +99,7 @@ std::string with_kind(const Value& value) {
     std::string_view operator()(const IntTuple& tuple) const { return tuple.is_tuple() ? "the tuple " : ""; }
     std::string_view operator()(const Layout&) const { return "the layout "; }
     std::string_view operator()(const SwizzledLayout&) const { return "the swizzled layout "; }
+    std::string_view operator()(const ComposedLayout&) const { return "the composed layout "; }
     std::string_view operator()(const OffsetLayout&) const { return "the layout "; }
     std::string_view operator()(const Swizzle&) const { return "the swizzle "; }
     std::string_view operator()(bool) const { return "the truth value "; }
@@ -96,11 +114,23 @@ bool is_layout(const Value& value) {
 }
 
 bool is_swizzled(const Value& value) {
-  return std::holds_alternative<SwizzledLayout>(value.is);
+  return std::holds_alternative<SwizzledLayout>(value.is) || std::holds_alternative<ComposedLayout>(value.is);
 }
 
 Value value_of(AnyLayout layout) {
   return std::visit([](auto& one) { return Value{std::move(one)}; }, layout);
+}
+
+Value value_of(Mapping mapping) {
+  return std::visit([](auto& one) { return Value{std::move(one)}; }, mapping);
+}
+
+std::optional<Mapping> mapping_in(const Value& value) {
+  if (const auto* const layout = std::get_if<Layout>(&value.is)) return *layout;
+  if (const auto* const swizzled = std::get_if<SwizzledLayout>(&value.is)) return *swizzled;
+  if (const auto* const composed = std::get_if<ComposedLayout>(&value.is)) return *composed;
+  if (const auto* const swizzle = std::get_if<Swizzle>(&value.is)) return *swizzle;
+  return std::nullopt;
 }
 
 Value value_of(Integer number) {
@@ -180,11 +210,16 @@ Layout Arguments::layout(std::size_t index) const {
 
 const Layout& Arguments::plain_layout(std::size_t index) const {
   if (const auto* const layout = get_if<Layout>(index)) return *layout;
-  unexpected(index, get_if<SwizzledLayout>(index) != nullptr ? "a layout without a swizzle" : "a layout");
+  unexpected(index, is_swizzled(values_[index]) ? "a layout without a swizzle" : "a layout");
 }
 
 AnyLayout Arguments::any_layout(std::size_t index) const {
   if (const auto* const swizzled = get_if<SwizzledLayout>(index)) return *swizzled;
+  return layout(index);
+}
+
+Mapping Arguments::mapping(std::size_t index) const {
+  if (std::optional<Mapping> found = mapping_in(values_[index])) return *std::move(found);
   return layout(index);
 }
 
@@ -194,8 +229,15 @@ Tiler Arguments::tiler(std::size_t index) const {
   unexpected(index, "a layout, a number, _, or a tuple of these");
 }
 
+Tiler Arguments::tiler(std::size_t index, const Layout& layout, Change change) const {
+  if (get_if<Value::Values>(index) == nullptr) return tiler(index);
+  Tiler::Modes one;
+  if (add_tiler(unswizzled(values_[index], layout, change), one)) return one.front();
+  return tiler(index);
+}
+
 IntTuple Arguments::shape(std::size_t index) const {
-  if (const auto* const swizzled = get_if<SwizzledLayout>(index)) return swizzled->layout.shape();
+  if (is_swizzled(values_[index])) return expect_domain(mapping(index)).shape();
   if (const auto* const layout = get_if<Layout>(index)) return layout->shape();
   if (const auto* const tuple = get_if<IntTuple>(index)) return *tuple;
   unexpected(index, "a layout or a tuple of numbers");

@@ -1,17 +1,21 @@
 // Arguments of the language's functions as what they are meant to be. Not installed.
 #pragma once
 
+#include <optional>
+
 #include "gpuforge/layout/expression.h"
 
 namespace gpuforge::layout {
 
 // "the layout 4:1": a value's kind before its text, for messages.
 std::string with_kind(const Value& value);
-bool is_layout(const Value& value);    // swizzled ones too
-bool is_swizzled(const Value& value);  // a layout behind a swizzle
+bool is_layout(const Value& value);    // swizzled and composed ones too
+bool is_swizzled(const Value& value);  // a layout, but not shape:stride alone
 Value value_of(AnyLayout layout);
+Value value_of(Mapping mapping);
 Value value_of(Integer number);
 Value value_of(std::size_t number);
+std::optional<Mapping> mapping_in(const Value& value);  // none: it is neither a layout nor a swizzle
 // The value, or an Error where it is far beyond what layouts are: statements that bind a name to twice itself
 // would fill all memory in thirty lines, and deep ones the stack.
 Value bounded(Value value);
@@ -43,7 +47,11 @@ class Arguments {
   Layout layout(std::size_t index) const;  // a shape is a compact layout
   const Layout& plain_layout(std::size_t index) const;
   AnyLayout any_layout(std::size_t index) const;
+  Mapping mapping(std::size_t index) const;  // a layout, a swizzle, several of them; or a shape
   Tiler tiler(std::size_t index) const;
+  // The same, where a part for a mode of `layout` may be swizzled if `change` of that mode by it is not.
+  using Change = Mapping (*)(const Mapping&, const Mapping&);
+  Tiler tiler(std::size_t index, const Layout& layout, Change change) const;
   IntTuple shape(std::size_t index) const;  // of a layout, or numbers as they are
   // The mode of the first argument, and the mode of that, .., which the arguments from `first` on choose.
   Value mode_from(std::size_t first) const;
@@ -51,8 +59,7 @@ class Arguments {
   // Operations that a swizzle does not take part in: done on the layout behind it.
   template <class Change>
   Value behind_swizzle(std::size_t index, const Change& change) const {
-    if (const auto* const swizzled = get_if<SwizzledLayout>(index))
-      return value_of(composition(swizzled->swizzle, swizzled->offset, change(swizzled->layout)));
+    if (is_swizzled(values_[index])) return value_of(with_domain(mapping(index), change));
     return {change(layout(index))};
   }
 

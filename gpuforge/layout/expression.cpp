@@ -42,43 +42,53 @@ class Parser {
   }
 
  private:
-  // layout, or swizzle o offset o layout
+  // A part; or parts with `o`, a number and `o` between them. After a swizzle a number of 0 may be left out.
   Value expression(int depth) {
+    if (depth > kDeepest) fail(format_text("at most {} levels", kDeepest));
     skip_space();
     const std::size_t start = at_;
     Value first = part(depth);
     if (!accept_o()) return first;
-    const auto* const swizzle = std::get_if<Swizzle>(&first.is);
-    if (swizzle == nullptr) fail_at(start, "a swizzle before 'o'", first);
     skip_space();
-    std::size_t layout_start = at_;
-    Value second = part(depth);
+    std::size_t inner_start = at_;
+    Value inner = part(depth);
     Integer offset = 0;
-    if (accept_o()) {
-      const auto* const number = std::get_if<IntTuple>(&second.is);
-      if (number == nullptr || !number->is_integer())
-        fail_at(layout_start, "a number between the two 'o'", second);
+    const auto* const number = std::get_if<IntTuple>(&inner.is);
+    if (number != nullptr && number->is_integer() && accept_o()) {
       offset = number->integer();
       skip_space();
-      layout_start = at_;
-      second = part(depth);
+      inner_start = at_;
+      inner = expression(depth + 1);
+    } else if (!std::holds_alternative<Swizzle>(first.is)) {
+      fail_at(start, "a swizzle before 'o'", first);
+    } else if (accept_o()) {
+      fail_at(inner_start, "a number between the two 'o'", inner);
     }
-    const auto* const layout = std::get_if<Layout>(&second.is);
-    if (layout == nullptr) fail_at(layout_start, "a layout after 'o'", second);
-    return value_of(composition(*swizzle, offset, *layout));
+    const std::optional<Mapping> before = mapping_in(first), after = mapping_in(inner);
+    if (!before) fail_at(start, "a layout or a swizzle before 'o'", first);
+    if (!after) fail_at(inner_start, "a layout after 'o'", inner);
+    return bounded(value_of(composition(*before, offset, *after)));
   }
 
   Value part(int depth) {
     skip_space();
     const std::size_t shape_start = at_;
     Value shape = atom(depth);
-    if (!accept(':')) return shape;
+    if (!accept(':'))
+      return is_layout(shape) || std::holds_alternative<Swizzle>(shape.is) ? applied(std::move(shape), depth)
+                                                                           : shape;
     if (!std::holds_alternative<IntTuple>(shape.is)) fail_at(shape_start, "numbers before ':'", shape);
     skip_space();
     const std::size_t stride_start = at_;
     const Value stride = atom(depth);
     if (!std::holds_alternative<IntTuple>(stride.is)) fail_at(stride_start, "numbers after ':'", stride);
-    return {Layout(std::get<IntTuple>(shape.is), std::get<IntTuple>(stride.is))};
+    return applied({Layout(std::get<IntTuple>(shape.is), std::get<IntTuple>(stride.is))}, depth);
+  }
+
+  // The value at the coordinates that follow it in parentheses, if any do.
+  Value applied(Value value, int depth) {
+    while (accept('(')) value = apply_layout(value, list(depth + 1, ')'));
+    return value;
   }
 
   Value atom(int depth) {
@@ -118,11 +128,7 @@ class Parser {
       return meant(*word, start, depth);
     if (name == "X" && in_step_) return {IntTuple::underscore()};
     const auto bound = bindings_.find(name);
-    if (bound != bindings_.end()) {
-      Value value = bound->second;
-      while (accept('(')) value = apply_layout(value, list(depth + 1, ')'));
-      return value;
-    }
+    if (bound != bindings_.end()) return applied(bound->second, depth);
     if (const Function* const function = find_function(name)) return call(*function, depth);
     // With a bracket it was meant to be a function or a bound layout.
     if (next == '(' || next == '<') fail_unknown(name, start);
@@ -169,9 +175,7 @@ class Parser {
       if (arguments.empty()) arguments_mismatch(function, 0);
       arguments.insert(arguments.begin() + 1, templated.begin(), templated.end());
     }
-    Value value = called(function, arguments);
-    while (accept('(')) value = apply_layout(value, list(depth + 1, ')'));
-    return value;
+    return applied(called(function, arguments), depth);
   }
 
   static Value called(const Function& function, const Value::Values& arguments) {

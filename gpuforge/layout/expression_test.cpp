@@ -104,6 +104,39 @@ TEST(Expression, BoundLayoutsAreFunctions) {
   EXPECT_THAT(error_of("size(A)(1)", bindings), HasSubstr("expected a layout before 1, found 32"));
 }
 
+TEST(Expression, LayoutsAndSwizzlesAreFunctionsWithoutANameToo) {
+  EXPECT_EQ(shown("(4,8):(8,1)(2)"), "16");
+  EXPECT_EQ(shown("(4,8):(8,1)(1,2)"), "10");
+  EXPECT_EQ(shown("(4,8):(8,1)(1,_)(3)"), "11");
+  EXPECT_EQ(shown("8:2(3)"), "6");
+  EXPECT_EQ(shown("Layout<_8,_2>{}(3)"), "6");
+  EXPECT_EQ(shown("Sw<1,0,1>(2)"), "3");
+  EXPECT_EQ(shown("composition(8:2(_), 4)"), "4:2");
+  EXPECT_THAT(error_of("(4,8)(2)"), HasSubstr("expected the end, found '('"));
+  EXPECT_THAT(error_of("8:2()"), HasSubstr("expected a coordinate in (), found none"));
+}
+
+TEST(Expression, FunctionsOneAfterTheOther) {
+  EXPECT_EQ(shown("16:1 o -1 o Sw<1,1,3>"), "16:1 o -1 o Sw<1,1,3>");
+  EXPECT_EQ(shown("Sw<2,0,4> o 0 o Sw<3,1,4> o 5 o 4:1"), "Sw<2,0,4> o 0 o Sw<3,1,4> o 5 o 4:1");
+  EXPECT_EQ(shown("Sw<1,0,1> o 0 o Sw<1,0,1>"), "Sw<1,0,1> o 0 o Sw<1,0,1>");
+  Bindings bindings = {{"A", evaluate("(4,2):(2,1) o 3 o Sw<1,0,1> o 0 o 8:1")},
+                       {"B", evaluate("right_inverse(Sw<2,0,3> o 5 o (8,8):(8,1))")}};
+  EXPECT_EQ(shown("A", bindings), "(4,2):(2,1) o 3 o Sw<1,0,1> o 0 o 8:1");
+  EXPECT_EQ(shown("A(2)", bindings), "5") << "Sw<1,0,1>(2) is 3, and (4,2):(2,1)(3 + 3) is 5";
+  EXPECT_EQ(shown("B(9)", bindings), "24");
+  EXPECT_EQ(shown("crd2idx(9, B)", bindings), "24");
+  EXPECT_EQ(shown("size(A)", bindings), "8");
+  EXPECT_EQ(shown("rank(B)", bindings), "1");
+  EXPECT_EQ(shown("A(_)", bindings), "(4,2):(2,1) o 3 o Sw<1,0,1> o 0 o 8:1");
+  EXPECT_THAT(error_of("size(B)", bindings), HasSubstr("Sw<2,0,3> takes any index: it has no shape"));
+  EXPECT_THAT(error_of("8 o 0 o 8:1"),
+              HasSubstr("column 1: expected a layout or a swizzle before 'o', found 8"));
+  std::string chain = "8:1";
+  for (int i = 0; i < 100; ++i) chain = "Sw<1,0,1> o 0 o " + chain;
+  EXPECT_THAT(error_of(chain), HasSubstr("at most 64 levels"));
+}
+
 TEST(Expression, StatementsBind) {
   Bindings bindings;
   EXPECT_EQ(execute("A = (8,4):(1,8)", bindings).name, "A");

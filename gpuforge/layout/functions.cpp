@@ -5,6 +5,12 @@
 namespace gpuforge::layout {
 namespace {
 
+Value applied(const ComposedLayout& layout, const IntTuple& coordinate) {
+  if (!has_underscore(coordinate)) return value_of(crd2idx(coordinate, Mapping(layout)));
+  // The offset of its slices is a part of them.
+  return value_of(slice_and_offset(coordinate, Mapping(layout)).mapping);
+}
+
 Value applied(const AnyLayout& layout, Integer offset, const IntTuple& coordinate) {
   const auto* const swizzled = std::get_if<SwizzledLayout>(&layout);
   if (!has_underscore(coordinate))
@@ -50,6 +56,8 @@ Value apply_layout(const Value& value, Value::Values arguments) {
   if (const auto* const layout = std::get_if<Layout>(&value.is)) return applied(*layout, 0, *coordinate);
   if (const auto* const swizzled = std::get_if<SwizzledLayout>(&value.is))
     return applied(*swizzled, 0, *coordinate);
+  if (const auto* const composed = std::get_if<ComposedLayout>(&value.is))
+    return applied(*composed, *coordinate);
   refuse("layout: expected a layout before {}, found {}", to_text(given), with_kind(value));
 }
 

@@ -1,6 +1,7 @@
 // Composition, complement, inverses, divides, products and casts.
 #include <numeric>
 
+#include "gpuforge/layout/divide.h"
 #include "gpuforge/layout/functions.h"
 #include "gpuforge/layout/operation.h"
 
@@ -8,30 +9,24 @@ namespace gpuforge::layout {
 namespace {
 
 Value compose(const Arguments& a) {
-  const auto* const swizzle = a.get_if<Swizzle>(0);
-  if (a.size() == 3) {
-    if (swizzle == nullptr) a.unexpected(0, "a swizzle before an offset and a layout");
-    return value_of(composition(*swizzle, a.integer(1), a.layout(2)));
-  }
-  if (swizzle != nullptr) {
-    if (const auto* const other = a.get_if<Swizzle>(1)) return {composition(*swizzle, *other)};
-    return value_of(composition(*swizzle, 0, a.plain_layout(1)));
-  }
-  if (const auto* const inner = a.get_if<Swizzle>(1)) return value_of(composition(a.plain_layout(0), *inner));
-  if (const auto* const inner = a.get_if<SwizzledLayout>(1))
-    return value_of(composition(a.plain_layout(0), *inner));
-  return a.behind_swizzle(0, [&](const Layout& layout) { return composition(layout, a.tiler(1)); });
+  if (a.size() == 3) return value_of(composition(a.mapping(0), a.integer(1), a.mapping(2)));
+  const bool swizzles = is_swizzled(a[1]) || a.get_if<Swizzle>(1) != nullptr;
+  if (a.get_if<Swizzle>(0) != nullptr && !swizzles)
+    return value_of(composition(a.mapping(0), 0, a.plain_layout(1)));
+  if (swizzles || (is_swizzled(a[0]) && a.is_layout(1)))
+    return value_of(composition(a.mapping(0), a.mapping(1)));
+  return a.behind_swizzle(
+      0, [&](const Layout& layout) { return composition(layout, a.tiler(1, layout, composition)); });
 }
 
 Value complement_of(const Arguments& a) {
-  const auto* const swizzled = a.get_if<SwizzledLayout>(0);
-  const Layout layout = swizzled != nullptr ? swizzled->layout : a.layout(0);
+  const Layout layout = is_swizzled(a[0]) ? expect_domain(a.mapping(0)) : a.layout(0);
   return {a.size() == 2 ? complement(layout, a.shape(1)) : complement(layout)};
 }
 
-Value inverted(const Arguments& a, Layout (*plain)(const Layout&),
-               AnyLayout (*swizzled)(const SwizzledLayout&)) {
-  if (const auto* const layout = a.get_if<SwizzledLayout>(0)) return value_of(swizzled(*layout));
+// A layout alone, or whatever else sends coordinates to indices.
+Value inverted(const Arguments& a, Layout (*plain)(const Layout&), Mapping (*general)(const Mapping&)) {
+  if (is_swizzled(a[0]) || a.get_if<Swizzle>(0) != nullptr) return value_of(general(a.mapping(0)));
   return {plain(a.layout(0))};
 }
 
@@ -43,11 +38,14 @@ Value by_layout(const Arguments& a, Layout (*change)(const Layout&, const Layout
   return a.behind_swizzle(0, [&](const Layout& layout) { return change(layout, a.layout(1)); });
 }
 
-// Of two layouts the logical product has block and repetitions apart already: it is the zipped one too.
-Value product_of(const Arguments& a, Layout (*plain)(const Layout&, const Tiler&)) {
-  if (const auto* const tiler = a.get_if<SwizzledLayout>(1))
-    return value_of(logical_product(a.plain_layout(0), *tiler));
-  return by_tiler(a, plain);
+// By a swizzled layout a product has its two halves whatever its name; the name says how they are arranged.
+Value product_of(const Arguments& a, Layout (*plain)(const Layout&, const Tiler&), Arrangement arrangement) {
+  if (!is_swizzled(a[1]))
+    return a.behind_swizzle(
+        0, [&](const Layout& layout) { return plain(layout, a.tiler(1, layout, logical_product)); });
+  return value_of(with_domain(logical_product(a.mapping(0), a.mapping(1)), [&](const Layout& product) {
+    return arranged(product.mode(0), product.mode(1), arrangement);
+  }));
 }
 
 Value tiled_to_shape(const Arguments& a) {
@@ -58,8 +56,7 @@ Value tiled_to_shape(const Arguments& a) {
 
 template <class Cast>
 Value cast(const Arguments& a, std::int64_t count, const Cast& change) {
-  if (const auto* const swizzle = a.get_if<Swizzle>(0)) return {change(*swizzle, count)};
-  if (const auto* const layout = a.get_if<SwizzledLayout>(0)) return value_of(change(*layout, count));
+  if (is_swizzled(a[0]) || a.get_if<Swizzle>(0) != nullptr) return value_of(change(a.mapping(0), count));
   return {change(a.layout(0), count)};
 }
 
@@ -80,18 +77,11 @@ Value recast_of(const Arguments& a) {
 }
 
 Value shared_layout(const Arguments& a) {
-  if (const auto* const first = a.get_if<SwizzledLayout>(0)) return {max_common_layout(*first, a.layout(1))};
-  if (const auto* const second = a.get_if<SwizzledLayout>(1))
-    return {max_common_layout(*second, a.layout(0))};
-  return {max_common_layout(a.layout(0), a.layout(1))};
+  return {max_common_layout(a.mapping(0), a.mapping(1))};
 }
 
 Value shared_vector(const Arguments& a) {
-  const auto *const first = a.get_if<SwizzledLayout>(0), *const second = a.get_if<SwizzledLayout>(1);
-  if (first != nullptr && second != nullptr) return value_of(max_common_vector(*first, *second));
-  if (first != nullptr) return value_of(max_common_vector(*first, a.layout(1)));
-  if (second != nullptr) return value_of(max_common_vector(*second, a.layout(0)));
-  return value_of(max_common_vector(a.layout(0), a.layout(1)));
+  return value_of(max_common_vector(a.mapping(0), a.mapping(1)));
 }
 
 constexpr Function kAlgebra[] = {
@@ -103,7 +93,7 @@ constexpr Function kAlgebra[] = {
     {"left_inverse", "A", "result(A(i)) == i", 1, 1,
      [](const Arguments& a) -> Value { return inverted(a, left_inverse, left_inverse); }},
     {"nullspace", "A", "the coordinates that A sends to 0", 1, 1,
-     [](const Arguments& a) -> Value { return {nullspace(a.layout(0))}; }},
+     [](const Arguments& a) -> Value { return {is_swizzled(a[0]) ? Layout() : nullspace(a.layout(0))}; }},
     {"max_common_layout", "A, B", "where both are the identity, as far as it goes", 2, 2, shared_layout},
     {"max_common_vector", "A, B", "how many elements lie side by side in both", 2, 2, shared_vector},
     {"logical_divide", "A, tiler", "((tile,rest),..) by mode", 2, 2,
@@ -115,13 +105,13 @@ constexpr Function kAlgebra[] = {
     {"flat_divide", "A, tiler", "(tile,..,rest,..)", 2, 2,
      [](const Arguments& a) -> Value { return by_tiler(a, flat_divide); }},
     {"logical_product", "A, tiler", "(block,repetitions)", 2, 2,
-     [](const Arguments& a) -> Value { return product_of(a, logical_product); }},
+     [](const Arguments& a) -> Value { return product_of(a, logical_product, Arrangement::zipped); }},
     {"zipped_product", "A, tiler", "((block,..),(repetitions,..))", 2, 2,
-     [](const Arguments& a) -> Value { return product_of(a, zipped_product); }},
+     [](const Arguments& a) -> Value { return product_of(a, zipped_product, Arrangement::zipped); }},
     {"tiled_product", "A, tiler", "((block,..),repetition,..)", 2, 2,
-     [](const Arguments& a) -> Value { return by_tiler(a, tiled_product); }},
+     [](const Arguments& a) -> Value { return product_of(a, tiled_product, Arrangement::tiled); }},
     {"flat_product", "A, tiler", "(block,..,repetition,..)", 2, 2,
-     [](const Arguments& a) -> Value { return by_tiler(a, flat_product); }},
+     [](const Arguments& a) -> Value { return product_of(a, flat_product, Arrangement::flat); }},
     {"blocked_product", "A, B", "blocks of A beside each other as B says", 2, 2,
      [](const Arguments& a) -> Value { return by_layout(a, blocked_product); }},
     {"raked_product", "A, B", "blocks of A interleaved as B says", 2, 2,

@@ -1,4 +1,6 @@
 // Layouts made, asked about, and applied to coordinates.
+#include <cstdlib>
+
 #include "gpuforge/layout/functions.h"
 #include "gpuforge/layout/operation.h"
 
@@ -6,6 +8,10 @@ namespace gpuforge::layout {
 namespace {
 
 Value make_layout_of(const Arguments& a) {
+  if (const auto* const swizzle = a.get_if<Swizzle>(0); swizzle != nullptr && a.size() == 1) {
+    const int bits = swizzle->bits() + swizzle->base() + std::abs(swizzle->shift());
+    return value_of(composition(*swizzle, 0, Layout(IntTuple(bits))));
+  }
   const bool of_numbers = !a.is_layout(0);
   if (a.size() == 2 && of_numbers) return {Layout(a.tuple(0), a.tuple(1))};
   if (a.size() == 1 && of_numbers) return {a.layout(0)};
@@ -31,17 +37,27 @@ Value of_mode(const Arguments& a, const Ask& ask) {
   return ask(Arguments(a.function(), mode));
 }
 
-const Layout& layout_behind(const Arguments& a, std::size_t index) {
-  if (const auto* const swizzled = a.get_if<SwizzledLayout>(index)) return swizzled->layout;
-  return a.plain_layout(index);
+// Of what takes any index: that of a number.
+IntTuple shape_or_number(const Arguments& a) {
+  return is_swizzled(a[0]) && domain(a.mapping(0)) == nullptr ? IntTuple(1) : a.shape(0);
+}
+
+Layout layout_behind(const Arguments& a) {
+  return is_swizzled(a[0]) ? expect_domain(a.mapping(0)) : a.plain_layout(0);
+}
+
+Value depth_of(const IntTuple& tuple) {
+  const TupleNode* const nodes = tuple.view().nodes();
+  for (std::size_t i = 0; i < tuple.view().node_count(); ++i)
+    if (nodes[i].kind == TupleNode::Kind::tuple && nodes[i].value.is(0))
+      refuse("layout: depth({}): () has no depth", to_text(tuple));
+  return value_of(depth(tuple));
 }
 
 Value index_at(const Arguments& a) {
   const IntTuple& coordinate = a.tuple(0);
   if (a.size() == 3) return value_of(crd2idx(coordinate, a.tuple(1), a.tuple(2)));
-  if (const auto* const swizzled = a.get_if<SwizzledLayout>(1))
-    return value_of(crd2idx(coordinate, *swizzled));
-  if (const auto* const layout = a.get_if<Layout>(1)) return value_of(crd2idx(coordinate, *layout));
+  if (a.is_layout(1)) return value_of(crd2idx(coordinate, a.mapping(1)));
   return value_of(crd2idx(coordinate, a.shape(1)));
 }
 
@@ -56,13 +72,16 @@ Value sliced(const Arguments& a) {
   const IntTuple& coordinate = a.tuple(0);
   if (const auto* const swizzled = a.get_if<SwizzledLayout>(1)) return value_of(slice(coordinate, *swizzled));
   if (const auto* const layout = a.get_if<Layout>(1)) return {slice(coordinate, *layout)};
+  if (a.is_layout(1))
+    return named_operation(
+        "slice", [&] { return value_of(slice_and_offset(coordinate, a.mapping(1)).mapping); },
+        coordinate.view(), a.mapping(1));
   return {slice(coordinate, a.shape(1))};
 }
 
 Value diced(const Arguments& a) {
   const IntTuple& coordinate = a.tuple(0);
-  if (a.is_layout(1))
-    return a.behind_swizzle(1, [&](const Layout& layout) { return dice(coordinate, layout); });
+  if (a.is_layout(1)) return {dice(coordinate, a.plain_layout(1))};
   return {dice(coordinate, a.shape(1))};
 }
 
@@ -88,7 +107,7 @@ constexpr Function kMaking[] = {
      }},
     {"stride", "A[, mode, ..]", "the strides of A, or of a mode of it", 1, kAnyNumber,
      [](const Arguments& a) -> Value {
-       return of_mode(a, [](const Arguments& mode) -> Value { return {layout_behind(mode, 0).stride()}; });
+       return of_mode(a, [](const Arguments& mode) -> Value { return {mode.plain_layout(0).stride()}; });
      }},
     {"size", "A[, mode, ..]", "how many coordinates A has, or a mode of it", 1, kAnyNumber,
      [](const Arguments& a) -> Value {
@@ -96,15 +115,15 @@ constexpr Function kMaking[] = {
      }},
     {"cosize", "A[, mode, ..]", "one more than the largest index", 1, kAnyNumber,
      [](const Arguments& a) -> Value {
-       return of_mode(a, [](const Arguments& mode) { return value_of(cosize(layout_behind(mode, 0))); });
+       return of_mode(a, [](const Arguments& mode) { return value_of(cosize(layout_behind(mode))); });
      }},
     {"rank", "A[, mode, ..]", "how many modes A has, or a mode of it", 1, kAnyNumber,
      [](const Arguments& a) -> Value {
-       return of_mode(a, [](const Arguments& mode) { return value_of(mode.shape(0).rank()); });
+       return of_mode(a, [](const Arguments& mode) { return value_of(shape_or_number(mode).rank()); });
      }},
     {"depth", "A[, mode, ..]", "levels of parentheses", 1, kAnyNumber,
      [](const Arguments& a) -> Value {
-       return of_mode(a, [](const Arguments& mode) { return value_of(depth(mode.shape(0))); });
+       return of_mode(a, [](const Arguments& mode) { return depth_of(shape_or_number(mode)); });
      }},
     {"congruent", "A, B", "whether the hierarchies are the same", 2, 2,
      [](const Arguments& a) -> Value { return {congruent(a.shape(0), a.shape(1))}; }},

@@ -66,6 +66,11 @@ bool has_underscore(TupleView tuple) {
                      [](const TupleNode& node) { return node.kind == TupleNode::Kind::underscore; });
 }
 
+bool all_underscores(TupleView tuple) {
+  return std::all_of(tuple.nodes(), tuple.nodes() + tuple.node_count(),
+                     [](const TupleNode& node) { return node.kind != TupleNode::Kind::integer; });
+}
+
 namespace {
 
 // Whether `leaf(a, b)` holds at each integer of a, and b has a's tuples.
@@ -97,7 +102,16 @@ bool weakly_congruent(TupleView a, TupleView b) {
 }
 
 bool compatible(TupleView a, TupleView b) {
-  return refines(a, b, [](TupleView size, TupleView element) { return size.integer() == product(element); });
+  bool depends = false;
+  const bool possible = refines(a, b, [&](TupleView size, TupleView element) {
+    const Integer wanted = size.integer(), found = product(element);
+    const bool known = wanted.known() && found.known();
+    depends = depends || !known;
+    return !known || wanted == found;
+  });
+  GPUFORGE_CHECK(!possible || !depends, "layout: compatible({}, {}): it depends on what is unknown",
+                 to_text(a), to_text(b));
+  return possible;
 }
 
 IntTuple flatten(TupleView tuple) {

@@ -138,12 +138,13 @@ IntTuple product_each(TupleView tuple);
 // 0 for an integer.
 std::size_t depth(TupleView tuple);
 bool has_underscore(TupleView tuple);
+bool all_underscores(TupleView tuple);
 // The same hierarchy.
 bool congruent(TupleView a, TupleView b);
 // The hierarchy of b refines that of a.
 bool weakly_congruent(TupleView a, TupleView b);
 // b refines a, and each part of b has the size of a's integer there: coordinates of a are coordinates of b.
-// Unknown sizes are taken to differ from known ones.
+// An Error where that depends on an unknown size.
 bool compatible(TupleView a, TupleView b);
 // Depth at most 1: `((2,4),8)` is `(2,4,8)`; an integer stays one.
 IntTuple flatten(TupleView tuple);

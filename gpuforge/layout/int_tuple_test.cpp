@@ -99,6 +99,10 @@ TEST(IntTuple, HierarchiesAreCompared) {
   EXPECT_TRUE(compatible(t("64"), t("((2,4),8)")));
   EXPECT_FALSE(compatible(t("(8,9)"), t("((2,4),8)")));
   EXPECT_FALSE(compatible(t("((2,4),8)"), t("64")));
+  EXPECT_FALSE(compatible(t("(?,8)"), t("(?,9)")));
+  EXPECT_FALSE(compatible(t("(?,8)"), t("64")));
+  EXPECT_THROW(compatible(t("64"), t("(?,8)")), Error);
+  EXPECT_THROW(compatible(t("(?,8)"), t("(?,8)")), Error) << "they may be different unknowns";
 }
 
 TEST(IntTuple, FlatAndBack) {

@@ -87,13 +87,6 @@ PartlyKnown bits_of(TupleView shape, TupleView stride, TupleView coordinate) {
   return value.known() ? PartlyKnown{value.value() & mask.value(), 0} : PartlyKnown{0, mask.value()};
 }
 
-bool all_underscores(TupleView coordinate) {
-  if (!coordinate.is_tuple()) return coordinate.is_underscore();
-  for (const TupleView element : coordinate)
-    if (!all_underscores(element)) return false;
-  return true;
-}
-
 // How the swizzle changes indices whose swizzled bits are those of `offset` where the layout does not set
 // them.
 Layout linear_part(const Swizzle& swizzle, PartlyKnown offset) {
@@ -118,8 +111,13 @@ Layout linear_part(const Swizzle& swizzle, PartlyKnown offset) {
   return layout_of(modes);
 }
 
-Integer value_at(const Layout& layout, std::int64_t index) {
+Integer value_at(const Layout& layout, Integer index) {
   return crd2idx(IntTuple(index), layout);
+}
+
+// All bits that the layout sets, of layouts whose modes set different ones.
+Integer active_bits(const Layout& layout) {
+  return value_at(layout, size(layout) - 1);
 }
 
 std::int64_t known(Integer integer) {
@@ -198,15 +196,6 @@ AnyLayout composition(const Layout& layout, const Swizzle& swizzle) {
   }
 }
 
-AnyLayout composition(const Layout& a, const SwizzledLayout& b) {
-  if (!b.offset.is(0)) refuse("layout: composition({}, {}): the offset must be 0", to_text(a), to_text(b));
-  const AnyLayout swizzled = composition(a, b.swizzle);
-  const Layout inner = composition(a, b.layout);
-  if (const auto* const one = std::get_if<SwizzledLayout>(&swizzled))
-    return composition(one->swizzle, one->offset, inner);
-  return inner;
-}
-
 Integer crd2idx(TupleView coordinate, const SwizzledLayout& layout) {
   return layout.swizzle(layout.offset + crd2idx(coordinate, layout.layout));
 }
@@ -225,7 +214,7 @@ SlicedLayout slice_and_offset(TupleView coordinate, const SwizzledLayout& layout
       PartlyKnown::of(layout.offset) ^ bits_of(diced_within.shape(), diced_within.stride(), at_within);
   const Integer offset_aside = crd2idx(at, composition(aside, diced));
   const Layout sliced_within = composition(within, sliced);
-  const std::int64_t active = known(value_at(sliced_within, known(size(sliced_within)) - 1));
+  const std::int64_t active = known(active_bits(sliced_within));
   if ((active & ~known(swizzle(active))) != 0)
     return {composition(swizzle, swizzled_offset.integer(), sliced), offset_aside};
   return {composition(linear_part(swizzle, swizzled_offset), sliced),
@@ -237,24 +226,6 @@ AnyLayout slice(TupleView coordinate, const SwizzledLayout& layout) {
       "slice", [&] { return slice_and_offset(coordinate, layout).layout; }, coordinate, layout);
 }
 
-namespace {
-
-AnyLayout inverse(std::string_view name, const SwizzledLayout& layout, Layout (*plain)(const Layout&)) {
-  if (!layout.offset.is(0))
-    refuse("layout: {}({}): with an offset the inverse is no layout", name, to_text(layout));
-  return composition(plain(layout.layout), layout.swizzle);
-}
-
-}  // namespace
-
-AnyLayout right_inverse(const SwizzledLayout& layout) {
-  return inverse("right_inverse", layout, right_inverse);
-}
-
-AnyLayout left_inverse(const SwizzledLayout& layout) {
-  return inverse("left_inverse", layout, left_inverse);
-}
-
 AnyLayout logical_product(const Layout& block, const SwizzledLayout& tiler) {
   return named_operation(
       "logical_product",
@@ -262,7 +233,7 @@ AnyLayout logical_product(const Layout& block, const SwizzledLayout& tiler) {
         if (!tiler.offset.is(0)) refuse("the tiler's offset must be 0");
         const Layout plain = logical_product(block, Tiler(tiler.layout));
         const Layout within = composition(Bits(tiler.swizzle).keeping(true, 0), tiler.layout);
-        const std::int64_t active = known(value_at(within, known(size(within)) - 1));
+        const std::int64_t active = known(active_bits(within));
         const auto moved = [&](std::int64_t mask) {
           const Integer index = value_at(tiler.layout, active & mask);
           return known(crd2idx(tuple({0, index}), plain));
@@ -283,13 +254,17 @@ Swizzle downcast(const Swizzle& swizzle, std::int64_t count) {
   return {swizzle.bits(), swizzle.base() + log2_of(count), swizzle.shift()};
 }
 
+Integer upcast_offset(Integer offset, std::int64_t count) {
+  if (!offset.known()) refuse("the offset is not known");
+  if (!(offset % count).is(0)) refuse("the offset is no multiple of {}", count);
+  return offset / count;
+}
+
 AnyLayout upcast(const SwizzledLayout& layout, std::int64_t count) {
   return named_operation(
       "upcast",
       [&]() -> AnyLayout {
-        if (!layout.offset.known()) refuse("the offset is not known");
-        if (!(layout.offset % count).is(0)) refuse("the offset is no multiple of {}", count);
-        return SwizzledLayout{upcast(layout.swizzle, count), layout.offset / count,
+        return SwizzledLayout{upcast(layout.swizzle, count), upcast_offset(layout.offset, count),
                               upcast(layout.layout, count)};
       },
       layout, count);
@@ -304,21 +279,6 @@ AnyLayout downcast(const SwizzledLayout& layout, std::int64_t count) {
                            downcast(layout.layout, count));
       },
       layout, count);
-}
-
-Layout max_common_layout(const SwizzledLayout& a, const Layout& b) {
-  const Layout shared = max_common_layout(a.layout, b);
-  const std::int64_t whole = bit(a.swizzle.base());
-  return size(shared).value() > whole ? composition(shared, Tiler(Integer(whole))) : shared;
-}
-
-Integer max_common_vector(const SwizzledLayout& a, const Layout& b) {
-  return min(max_common_vector(a.layout, b), bit(a.swizzle.base()));
-}
-
-Integer max_common_vector(const SwizzledLayout& a, const SwizzledLayout& b) {
-  const Integer count = max_common_vector(a.layout, b.layout);
-  return a.swizzle == b.swizzle ? count : min(count, min(bit(a.swizzle.base()), bit(b.swizzle.base())));
 }
 
 }  // namespace gpuforge::layout

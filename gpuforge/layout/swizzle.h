@@ -55,7 +55,6 @@ std::string to_text(const AnyLayout& layout);
 Swizzle composition(const Swizzle& a, const Swizzle& b);
 AnyLayout composition(const Swizzle& swizzle, Integer offset, const Layout& layout);
 AnyLayout composition(const Layout& layout, const Swizzle& swizzle);
-AnyLayout composition(const Layout& a, const SwizzledLayout& b);
 
 Integer crd2idx(TupleView coordinate, const SwizzledLayout& layout);
 // A slice and the index its first element has. Where the slice does not mix source and target bits it is a
@@ -67,15 +66,12 @@ struct SlicedLayout {
 SlicedLayout slice_and_offset(TupleView coordinate, const SwizzledLayout& layout);
 AnyLayout slice(TupleView coordinate, const SwizzledLayout& layout);
 
-AnyLayout right_inverse(const SwizzledLayout& layout);
-AnyLayout left_inverse(const SwizzledLayout& layout);
 AnyLayout logical_product(const Layout& block, const SwizzledLayout& tiler);
 Swizzle upcast(const Swizzle& swizzle, std::int64_t count);
 Swizzle downcast(const Swizzle& swizzle, std::int64_t count);
 AnyLayout upcast(const SwizzledLayout& layout, std::int64_t count);
 AnyLayout downcast(const SwizzledLayout& layout, std::int64_t count);
-Layout max_common_layout(const SwizzledLayout& a, const Layout& b);
-Integer max_common_vector(const SwizzledLayout& a, const Layout& b);
-Integer max_common_vector(const SwizzledLayout& a, const SwizzledLayout& b);
+// An offset counted in elements `count` times as wide; an Error where it is no multiple of them.
+Integer upcast_offset(Integer offset, std::int64_t count);
 
 }  // namespace gpuforge::layout
