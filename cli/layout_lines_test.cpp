@@ -56,6 +56,18 @@ std::vector<Json> answers(std::string_view input, bool table = false) {
   return lines;
 }
 
+TEST(LayoutLines, FunctionsOneAfterTheOther) {
+  const std::vector<Json> found =
+      answers("right_inverse(Sw<2,0,3> o 5 o (8,8):(8,1))\n8:1 o 3 o (2,4):(4,1)\n");
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(
+      found[0].dump(),
+      R"json({"line":1,"layout":"(8,8):(8,1) o -5 o Sw<2,0,3>","shape":null,"size":null,"rank":1,"depth":0})json");
+  EXPECT_EQ(
+      found[1].dump(),
+      R"json({"line":2,"layout":"8:1 o 3 o (2,4):(4,1)","shape":[2,4],"size":8,"rank":2,"depth":1})json");
+}
+
 TEST(LayoutLines, EachLineHasAnAnswer) {
   const auto found = answers("size(8:1)\r\n\n  # nothing\nA = (8,4):(1,8)\nA(2,_) # a row\n(\nA(1,1)");
   ASSERT_EQ(found.size(), 5u);

@@ -25,6 +25,12 @@ std::string error_of(std::string_view expression) {
   }
 }
 
+TEST(LayoutTable, FunctionsOneAfterTheOther) {
+  EXPECT_EQ(json("(4,2):(2,1) o 3 o Sw<1,0,1> o 0 o 8:1"), "[6,1,5,3,7,2,6,4]");
+  EXPECT_THAT(error_of("8:1 o -5 o Sw<2,0,3>"), HasSubstr("takes any index: it has no shape"));
+  EXPECT_THAT(error_of("8:1 o ? o Sw<2,0,3> o 0 o 8:1"), HasSubstr("needs known sizes and strides"));
+}
+
 TEST(LayoutTable, Grids) {
   EXPECT_EQ(text("4:2"),
             " 0 1 2 3\n"
