@@ -39,10 +39,6 @@ TransferCore::TransferCore(std::shared_ptr<device::Device> device, TransferEngin
                  "transfers: at least 1 staging thread is needed, {} were asked for",
                  options_.staging_threads);
   staging_ = options_.staging ? options_.staging : std::make_shared<PinnedStaging>(device_);
-  for (Lane& own : lanes_) {
-    own.copies = device_->make_stream();
-    own.notices = device_->make_stream();
-  }
 }
 
 void TransferCore::start() {
@@ -76,6 +72,7 @@ void TransferCore::close() noexcept {
   // The last host functions have told us all, and are about to return: so that the device can go with us.
   for (const Lane& own : lanes_) {
     for (const auto& stream : {own.copies, own.notices}) {
+      if (stream == nullptr) continue;
       try {
         stream->synchronize();
       } catch (const Error&) {  // a lost context; those it concerned know
@@ -186,7 +183,7 @@ bool TransferCore::cancel(TransferId id) {
 void TransferCore::order(TransferDirection direction, device::Stream& stream) {
   const std::unique_ptr<device::Event> event = device_->make_event(false);
   const std::lock_guard lock(mutex_);
-  if (ended_) return;
+  if (ended_ || lane(direction).copies == nullptr) return;
   lane(direction).copies->record(*event);
   stream.wait(*event);
 }
@@ -264,6 +261,10 @@ void TransferCore::send(Flight flight, Outbox& outbox) {
   const std::uint64_t number = ++last_flight_;
   bool in_flight = false;
   try {
+    if (own.notices == nullptr) {  // a GPU has few queues: none for a direction that is not used
+      own.copies = device_->make_stream();
+      own.notices = device_->make_stream();
+    }
     if (own.spare_events.empty()) {
       flight.event = device_->make_event(false);
     } else {
@@ -282,8 +283,9 @@ void TransferCore::send(Flight flight, Outbox& outbox) {
   } catch (...) {
     const Error why = current_error();
     try {
-      own.copies->synchronize();  // the copy may be under way, and its memory is about to be let go
-    } catch (const Error&) {      // the failure is known already
+      if (own.copies != nullptr)
+        own.copies->synchronize();  // the copy may be under way, and its memory is about to be let go
+    } catch (const Error&) {        // the failure is known already
     }
     if (in_flight) flight = std::move(own.flights.extract(number).mapped());
     end(std::move(flight), &why, outbox);
