@@ -16,7 +16,7 @@ namespace gpuforge {
 
 struct ProfileSpan {
   std::string name;
-  std::string category;  // "kernel", "copy"
+  std::string category;  // "range", "kernel", "copy"
   std::string track;     // "stream 1", "copies to the device"
   double start_us = 0;
   double duration_us = 0;

@@ -87,20 +87,30 @@ std::unique_ptr<device::Event> Profiler::take_event() {
 }
 
 std::unique_ptr<Profiler::Pending> Profiler::begin(device::Stream& stream, std::string_view name,
-                                                   double flops, double bytes) {
-  auto made = std::make_unique<Pending>();
-  {
-    const std::lock_guard lock(mutex_);
-    made->start = take_event();
-    made->end = take_event();
-    made->span.track = track_of(stream);
+                                                   std::string_view category, double flops,
+                                                   double bytes) noexcept {
+  try {
+    try {
+      auto made = std::make_unique<Pending>();
+      {
+        const std::lock_guard lock(mutex_);
+        made->start = take_event();
+        made->end = take_event();
+        made->span.track = track_of(stream);
+      }
+      made->span.name = name;
+      made->span.category = category;
+      made->span.flops = flops;
+      made->span.bytes = bytes;
+      stream.record(*made->start);
+      return made;
+    } catch (const Error& error) {
+      const std::lock_guard lock(mutex_);
+      drop(error.message());
+    }
+  } catch (...) {  // no memory left to remember it with
   }
-  made->span.name = name;
-  made->span.category = "kernel";
-  made->span.flops = flops;
-  made->span.bytes = bytes;
-  stream.record(*made->start);
-  return made;
+  return nullptr;
 }
 
 void Profiler::end(std::unique_ptr<Pending> range, device::Stream& stream) noexcept {
@@ -157,20 +167,25 @@ void Profiler::clear() {
   report_.device = device_->facts().name;
 }
 
-void ProfileRange::begin(device::Stream& stream, std::string_view name, double flops, double bytes) {
+void ProfileRange::begin(device::Stream& stream, std::string_view name, double flops, double bytes) noexcept {
   stream_ = &stream;
-  range_ = nullptr;
-  try {
-    range_ = profiler_->begin(stream, name, flops, bytes).release();
-  } catch (const Error& error) {
-    const std::lock_guard lock(profiler_->mutex_);
-    profiler_->drop(error.message());
-  }
+  range_ = profiler_->begin(stream, name, "range", flops, bytes).release();
 }
 
 void ProfileRange::end() noexcept {
   if (range_ == nullptr) return;
   profiler_->end(std::unique_ptr<Profiler::Pending>(range_), *stream_);
+}
+
+void* KernelRanges::before(const jit::Kernel& kernel, device::Stream& stream) noexcept {
+  const jit::Entry& entry = kernel.entry();
+  return profiler_.begin(stream, entry.expression.empty() ? entry.name : entry.expression, "kernel", 0, 0)
+      .release();
+}
+
+void KernelRanges::after(void* token, device::Stream& stream, bool launched) noexcept {
+  std::unique_ptr<Profiler::Pending> range(static_cast<Profiler::Pending*>(token));
+  if (range != nullptr && launched) profiler_.end(std::move(range), stream);
 }
 
 }  // namespace gpuforge

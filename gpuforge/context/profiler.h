@@ -4,6 +4,7 @@
 //
 //   Profiler profiler(device);
 //   { ProfileRange range(&profiler, stream, "softmax", flops, bytes);  softmax(..., stream); }
+//   KernelRanges kernels(profiler, context->jit());  // a range for each kernel launched while it lives
 //   engine options: .on_over = [&](const auto& status) { profiler.add(status); }
 //   write_file("trace.json", chrome_trace(trace_events(profiler.report())).dump());
 #pragma once
@@ -19,6 +20,7 @@
 #include "gpuforge/context/device_clock.h"
 #include "gpuforge/context/profile_report.h"
 #include "gpuforge/device/device.h"
+#include "gpuforge/jit/jit.h"
 #include "gpuforge/memory/transfer_queue.h"
 
 namespace gpuforge {
@@ -48,11 +50,14 @@ class Profiler {
 
  private:
   friend class ProfileRange;
+  friend class KernelRanges;
   struct Pending {
     ProfileSpan span;
     std::unique_ptr<device::Event> start, end;
   };
-  std::unique_ptr<Pending> begin(device::Stream& stream, std::string_view name, double flops, double bytes);
+  // Nothing where it could not begin, which is counted.
+  std::unique_ptr<Pending> begin(device::Stream& stream, std::string_view name, std::string_view category,
+                                 double flops, double bytes) noexcept;
   void end(std::unique_ptr<Pending> range, device::Stream& stream) noexcept;
   // With the lock held:
   std::unique_ptr<device::Event> take_event();
@@ -88,12 +93,31 @@ class ProfileRange {
   ProfileRange& operator=(const ProfileRange&) = delete;
 
  private:
-  void begin(device::Stream& stream, std::string_view name, double flops, double bytes);
+  void begin(device::Stream& stream, std::string_view name, double flops, double bytes) noexcept;
   void end() noexcept;
 
   Profiler* const profiler_;
   device::Stream* stream_;  // set with a profiler alone
   Profiler::Pending* range_;
+};
+
+// Every launch of a kernel of this Jit is a range, named as the kernel was asked for. End it when no other
+// thread launches.
+class KernelRanges final : public jit::LaunchObserver {
+ public:
+  KernelRanges(Profiler& profiler, jit::Jit& jit) : profiler_(profiler), jit_(jit) {
+    jit_.set_launch_observer(this);
+  }
+  ~KernelRanges() override { jit_.set_launch_observer(nullptr); }
+  KernelRanges(const KernelRanges&) = delete;
+  KernelRanges& operator=(const KernelRanges&) = delete;
+
+ private:
+  void* before(const jit::Kernel& kernel, device::Stream& stream) noexcept override;
+  void after(void* token, device::Stream& stream, bool launched) noexcept override;
+
+  Profiler& profiler_;
+  jit::Jit& jit_;
 };
 
 }  // namespace gpuforge

@@ -9,8 +9,10 @@
 
 #include "gpuforge/base/environment.h"
 #include "gpuforge/base/error.h"
+#include "gpuforge/context/context.h"
 #include "gpuforge/device/cpu_device.h"
 #include "gpuforge/device/open_device.h"
+#include "gpuforge/device/sim_device.h"
 #include "gpuforge/memory/transfer_engine.h"
 
 namespace gpuforge {
@@ -133,6 +135,39 @@ TEST_F(ProfilerTest, CopiesDecisionsAndMemoryAreOnTheSameClock) {
   EXPECT_LE(report.spans[0].start_us + report.spans[0].duration_us, report.decisions[0].at_us);
   EXPECT_GT(first.total_bytes, 0u);
   EXPECT_EQ(trace_events(report).size(), 4u);
+}
+
+constexpr std::string_view kPtx = R"(
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry nothing(.param .u32 a) { ret; }
+.visible .entry more() { ret; }
+)";
+
+TEST(Profiler, EveryKernelLaunchedWhileItIsOnIsARange) {
+  const auto device = device::make_sim_device();
+  const auto context = Context::make(device);
+  const auto stream = context->make_stream();
+  const auto nothing = context->jit().kernel_from_ptx(kPtx, "k.ptx", "nothing", *device);
+  const auto more = context->jit().kernel_from_ptx(kPtx, "k.ptx", "more", *device);
+  Profiler profiler(device);
+  (*nothing)({}, *stream, 1u);
+  {
+    const KernelRanges kernels(profiler, context->jit());
+    EXPECT_THROW(KernelRanges(profiler, context->jit()), Error) << "one at a time";
+    for (int i = 0; i < 3; ++i) (*nothing)({}, *stream, 1u);
+    (*more)({}, *stream);
+    EXPECT_THROW((*more)({.block = {5000}}, *stream), Error);
+  }
+  (*more)({}, *stream);
+  stream->synchronize();
+  std::map<std::string, std::uint64_t> counts;
+  for (const ProfileTotal& total : profiler.report().totals()) {
+    EXPECT_EQ(total.category, "kernel");
+    counts[total.name] = total.count;
+  }
+  EXPECT_EQ(counts, (std::map<std::string, std::uint64_t>{{"nothing", 3}, {"more", 1}}));
 }
 
 TEST(ProfilerGpu, AFillTakesAsLongAsItsBytesNeed) {

@@ -124,6 +124,7 @@ struct Jit::Memory {
   std::atomic<std::uint64_t> disk_hits{0};
   std::atomic<std::uint64_t> compiles{0};
   std::atomic<bool> warned_about_arch{false};
+  const std::shared_ptr<LaunchObserverSlot> observer = std::make_shared<LaunchObserverSlot>(nullptr);
 };
 
 Jit::Jit(JitOptions options, std::shared_ptr<Log> log)
@@ -139,6 +140,16 @@ Jit::Jit(JitOptions options, std::shared_ptr<Log> log)
 }
 
 Jit::~Jit() = default;
+
+void Jit::set_launch_observer(LaunchObserver* observer) {
+  LaunchObserver* before = nullptr;
+  if (observer == nullptr) {
+    memory_->observer->store(nullptr, std::memory_order_release);
+    return;
+  }
+  GPUFORGE_CHECK(memory_->observer->compare_exchange_strong(before, observer),
+                 "jit: launches are observed already; one observer at a time");
+}
 
 const HeaderPaths& Jit::headers() const {
   std::call_once(toolkit_searched_, [&] {
@@ -310,7 +321,8 @@ std::shared_ptr<const Kernel> Jit::kernel_keyed(const Hash128& key, const Kernel
     const Entry& chosen = choose_entry(*compiled, entry, source.text);
     const auto module =
         memory_->modules.get({key, compiled->arch, &device, {}}, [&] { return load(*compiled, device); });
-    return std::make_shared<const Kernel>(compiled, chosen, find_function(*module, *compiled, chosen));
+    return std::make_shared<const Kernel>(compiled, chosen, find_function(*module, *compiled, chosen),
+                                          memory_->observer);
   });
 }
 
@@ -354,7 +366,8 @@ std::shared_ptr<const Kernel> Jit::kernel_from_ptx(std::string_view ptx, std::st
     const auto compiled = std::make_shared<const Compiled>(std::move(from_text));
     const Entry& chosen = choose_entry(*compiled, entry, {});
     const auto module = memory_->modules.get({key, {}, &device, {}}, [&] { return load(*compiled, device); });
-    return std::make_shared<const Kernel>(compiled, chosen, find_function(*module, *compiled, chosen));
+    return std::make_shared<const Kernel>(compiled, chosen, find_function(*module, *compiled, chosen),
+                                          memory_->observer);
   });
 }
 

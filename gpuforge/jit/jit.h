@@ -81,6 +81,9 @@ class Jit {
     std::uint64_t compiles = 0;
   };
   Counters counters() const;
+  // From now on told of every launch of a kernel of this Jit; nullptr: nobody is. One that is in place stays
+  // until it is taken out: an invalid_argument. It must outlive the launches that are under way when it is.
+  void set_launch_observer(LaunchObserver* observer);
 
  private:
   struct Memory;

@@ -128,6 +128,23 @@ ParameterShape shape_of(const Parameter& parameter) {
   return {parameter.bytes, kind_of(parameter)};
 }
 
+// Tells the observer also when the launch throws.
+class ObservedLaunch {
+ public:
+  ObservedLaunch(LaunchObserver& observer, const Kernel& kernel, device::Stream& stream)
+      : observer_(observer), stream_(stream), token_(observer.before(kernel, stream)) {}
+  ~ObservedLaunch() { observer_.after(token_, stream_, launched); }
+  ObservedLaunch(const ObservedLaunch&) = delete;
+  ObservedLaunch& operator=(const ObservedLaunch&) = delete;
+
+  bool launched = false;
+
+ private:
+  LaunchObserver& observer_;
+  device::Stream& stream_;
+  void* const token_;
+};
+
 }  // namespace
 
 ArgumentKind kind_of(const Parameter& parameter) {
@@ -165,8 +182,11 @@ void check_arguments(const Entry& entry, std::span<const Argument> arguments) {
 }
 
 Kernel::Kernel(std::shared_ptr<const Compiled> compiled, const Entry& entry,
-               std::shared_ptr<device::Function> function)
-    : compiled_(std::move(compiled)), entry_(entry), function_(std::move(function)) {
+               std::shared_ptr<device::Function> function, std::shared_ptr<const LaunchObserverSlot> observer)
+    : compiled_(std::move(compiled)),
+      entry_(entry),
+      function_(std::move(function)),
+      observer_(observer ? std::move(observer) : std::make_shared<const LaunchObserverSlot>(nullptr)) {
   GPUFORGE_ASSERT(compiled_ != nullptr && function_ != nullptr,
                   "a Kernel is made of compiled and loaded code");
   const device::FunctionFacts& facts = function_->facts();
@@ -202,7 +222,14 @@ void Kernel::launch(const device::LaunchConfig& config, std::span<const Argument
   // The driver reads the values; its interface merely lacks the const.
   std::transform(arguments.begin(), arguments.end(), pointers.begin(),
                  [](const Argument& argument) { return const_cast<void*>(argument.data); });
+  LaunchObserver* const observer = observer_->load(std::memory_order_acquire);
+  if (observer == nullptr) [[likely]] {
+    stream.launch(*function_, config, pointers);
+    return;
+  }
+  ObservedLaunch observed(*observer, *this, stream);
   stream.launch(*function_, config, pointers);
+  observed.launched = true;
 }
 
 }  // namespace gpuforge::jit

@@ -1,6 +1,7 @@
 // Last stage: a kernel loaded on a device, and its checked launch.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -39,11 +40,24 @@ struct ParameterShape {
   ArgumentKind kind = ArgumentKind::any;
 };
 
+class Kernel;
+
+// Told of launches, on the threads that launch; a profiler is one. Neither call may throw.
+class LaunchObserver {
+ public:
+  virtual ~LaunchObserver() = default;
+  // Before what the launch puts on the stream; what it returns comes back after, also when it was refused.
+  virtual void* before(const Kernel& kernel, device::Stream& stream) noexcept = 0;
+  virtual void after(void* token, device::Stream& stream, bool launched) noexcept = 0;
+};
+using LaunchObserverSlot = std::atomic<LaunchObserver*>;
+
 class Kernel {
  public:
-  // A kernel whose parameters neither PTX nor the driver tells is launched unchecked.
+  // A kernel whose parameters neither PTX nor the driver tells is launched unchecked. Whoever is in the slot
+  // is told of launches.
   Kernel(std::shared_ptr<const Compiled> compiled, const Entry& entry,
-         std::shared_ptr<device::Function> function);
+         std::shared_ptr<device::Function> function, std::shared_ptr<const LaunchObserverSlot> observer = {});
 
   const Entry& entry() const { return entry_; }
   const device::Function& function() const { return *function_; }
@@ -67,6 +81,7 @@ class Kernel {
   std::shared_ptr<device::Function> function_;
   bool parameters_known_ = true;
   std::vector<ParameterShape> shapes_;
+  std::shared_ptr<const LaunchObserverSlot> observer_;
 };
 
 // The check alone, for callers that launch later and for tests. Integer, floating point and pointer are told

@@ -43,7 +43,7 @@ DispatchRequest kernel_request(std::shared_ptr<const jit::Kernel> kernel, const 
   const jit::Argument list[] = {jit::argument(args)..., jit::Argument{}};
   jit::check_arguments(kernel->entry(), std::span(list, sizeof...(Args)));
   DispatchRequest request;
-  request.kernel = kernel->entry().name;
+  request.kernel = kernel->entry().expression.empty() ? kernel->entry().name : kernel->entry().expression;
   request.config = config;
   request.launch = [kernel = std::move(kernel), config,
                     values = std::tuple(args...)](device::Stream& stream) {

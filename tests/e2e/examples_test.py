@@ -79,11 +79,11 @@ class Overlap(ExamplesCase):
     def test_results_are_right_and_the_trace_has_kernels_and_copies_on_one_clock(self):
         output = self.call(self.PROGRAM, "--batches", "3", "--trace", "trace.json")
         self.assertRegex(output, r"\n3 batches of \d+ elements on (sim|cuda:0): 0 wrong\n$")
-        self.assertRegex(output, r"\nsaxpy +kernel +3 ")
+        self.assertRegex(output, r"\nsaxpy +range +3 ")
         events = json.loads((self.folder / "trace.json").read_text())["traceEvents"]
         spans = {e["name"]: e for e in events if e["ph"] == "X" and e["cat"] == "copy"}
         self.assertEqual(sorted(spans), sorted(f"{way} {i}" for way in ("up", "down") for i in range(3)))
-        kernels = sorted((e for e in events if e["ph"] == "X" and e["cat"] == "kernel"), key=lambda e: e["ts"])
+        kernels = sorted((e for e in events if e["ph"] == "X" and e["cat"] == "range"), key=lambda e: e["ts"])
         self.assertEqual(len(kernels), 3)
         for i, kernel in enumerate(kernels):
             # A kernel needs its copy up, and its copy down needs the kernel; some time for clocks on a busy machine.
