@@ -28,6 +28,8 @@ Error current_error() {
     return Error(ErrorCode::out_of_memory, "the host is out of memory");
   } catch (const std::exception& error) {
     return Error(ErrorCode::internal, error.what());
+  } catch (...) {
+    return Error(ErrorCode::internal, "something that is no std::exception was thrown");
   }
 }
 

@@ -78,6 +78,14 @@ std::string to_text(const TransferStatus& status) {
   return text;
 }
 
+std::string to_text(TransferDirection direction, const LaneTotals& totals) {
+  return format_text(
+      "{}: {} pieces of {} bytes in flight ({} staged), {} transfers ready, {} waiting for events; so far {} "
+      "completed, {} failed, {} cancelled, {} bytes",
+      name(direction), totals.pieces, totals.bytes, totals.staged, totals.ready, totals.waiting,
+      totals.completed, totals.failed, totals.cancelled, totals.bytes_done);
+}
+
 TransferQueue::TransferQueue(TransferLimits limits) : limits_(limits) {
   for (std::size_t i = 0; i < kTransferDirections; ++i) {
     const auto direction = static_cast<TransferDirection>(i);

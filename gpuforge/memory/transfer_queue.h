@@ -90,6 +90,9 @@ struct LaneTotals {
   std::uint64_t completed = 0, failed = 0, cancelled = 0;
 };
 
+// "to the device: 3 pieces of 12582912 bytes in flight, ..".
+std::string to_text(TransferDirection direction, const LaneTotals& totals);
+
 class TransferQueue {
  public:
   // invalid_argument for a limit of zero.

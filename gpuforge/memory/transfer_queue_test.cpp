@@ -96,6 +96,10 @@ TEST(TransferQueue, OneThatWaitsForItsEventHoldsNoneUp) {
   EXPECT_EQ(queue.reason(waiting), "next");
   EXPECT_EQ(queue.start(to_device, 0)->id, waiting);
   EXPECT_EQ(queue.totals(to_device).waiting, 0u);
+  EXPECT_EQ(
+      to_text(to_device, queue.totals(to_device)),
+      "to the device: 2 pieces of 10 bytes in flight (0 staged), 0 transfers ready, 0 waiting for events; "
+      "so far 0 completed, 0 failed, 0 cancelled, 0 bytes");
 }
 
 TEST(TransferQueue, WithoutStagingBuffersTheOthersGo) {

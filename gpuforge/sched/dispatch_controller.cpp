@@ -29,6 +29,18 @@ bool Dispatch::cancel() const {
   return core != nullptr && core->cancel(status().id);
 }
 
+ProfileSpan profile_span(const DispatchStatus& status) {
+  ProfileSpan span;
+  span.name = status.kernel;
+  if (status.state != DispatchState::completed) span.name += format_text(" ({})", name(status.state));
+  span.category = "kernel";
+  span.track = format_text("dispatch stream {}", status.lane);
+  // One that did not complete has no time on the device; it is shown where it was given up.
+  span.start_us = status.started_us > 0 ? status.started_us : status.over_us;
+  span.duration_us = status.gpu_us;
+  return span;
+}
+
 DispatchController::DispatchController(std::shared_ptr<device::Device> device, DispatchOptions options) {
   GPUFORGE_CHECK(device != nullptr, "dispatch: a controller needs a device, and none was given");
   core_ = std::make_shared<DispatchCore>(std::move(device), std::move(options));

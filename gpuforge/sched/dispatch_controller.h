@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpuforge/context/profile_report.h"
 #include "gpuforge/device/device.h"
 #include "gpuforge/jit/kernel.h"
 #include "gpuforge/sched/dispatch_queue.h"
@@ -78,6 +79,9 @@ struct DispatchOptions {
   std::function<void(const DispatchStatus&)> on_over;
   std::function<void(const FaultReport&)> on_fault;
 };
+
+// A launch that is over, for a Profiler: on_over = [&](const auto& s) { profiler.add(profile_span(s)); }.
+ProfileSpan profile_span(const DispatchStatus& status);
 
 class DispatchCore;
 

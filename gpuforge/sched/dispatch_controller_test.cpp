@@ -62,6 +62,11 @@ TEST_F(DispatchControllerTest, RunsInOrderOfPriorityAndAccountsForTheTime) {
   EXPECT_GT(all[1].status().started_us, all[4].status().started_us);
   EXPECT_LT(all[1].status().started_us, host_clock_us());
   EXPECT_EQ(controller.reason(all[1]), "completed");
+  const ProfileSpan span = profile_span(all[1].status());
+  EXPECT_EQ(span.name, "low");
+  EXPECT_EQ(span.track, "dispatch stream 0");
+  EXPECT_EQ(span.start_us, all[1].status().started_us);
+  EXPECT_GE(span.duration_us, 2000);
 }
 
 TEST_F(DispatchControllerTest, CancelledWorkNeverRuns) {
@@ -76,6 +81,8 @@ TEST_F(DispatchControllerTest, CancelledWorkNeverRuns) {
   const Dispatch never = controller.submit(std::move(request));
   EXPECT_TRUE(never.cancel());
   EXPECT_EQ(never.wait(), State::cancelled);
+  EXPECT_EQ(profile_span(never.status()).name, "never (cancelled)");
+  EXPECT_EQ(profile_span(never.status()).start_us, never.status().over_us);
   EXPECT_TRUE(watched.expired());
   EXPECT_FALSE(held.cancel());
   gate.open();
