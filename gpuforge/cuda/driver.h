@@ -77,6 +77,24 @@ class Driver final : public CallTable {
   Call<Result(void*, std::size_t bytes, HostMemoryFlags)> mem_host_register{*this, "cuMemHostRegister_v2"};
   Call<Result(void*)> mem_host_unregister{*this, "cuMemHostUnregister"};
 
+  // Virtual memory.
+  Call<Result(DevicePointer*, std::size_t bytes, std::size_t alignment, DevicePointer wish,
+              unsigned long long flags)>
+      mem_address_reserve{*this, "cuMemAddressReserve"};
+  Call<Result(DevicePointer, std::size_t bytes)> mem_address_free{*this, "cuMemAddressFree"};
+  Call<Result(RawPhysicalMemory*, std::size_t bytes, const PhysicalMemoryProperties*,
+              unsigned long long flags)>
+      mem_create{*this, "cuMemCreate"};
+  Call<Result(RawPhysicalMemory)> mem_release{*this, "cuMemRelease"};
+  Call<Result(DevicePointer, std::size_t bytes, std::size_t offset, RawPhysicalMemory,
+              unsigned long long flags)>
+      mem_map{*this, "cuMemMap"};
+  Call<Result(DevicePointer, std::size_t bytes)> mem_unmap{*this, "cuMemUnmap"};
+  Call<Result(DevicePointer, std::size_t bytes, const MemoryAccessDescription*, std::size_t count)>
+      mem_set_access{*this, "cuMemSetAccess"};
+  Call<Result(std::size_t* bytes, const PhysicalMemoryProperties*, GranularityOption)>
+      mem_get_allocation_granularity{*this, "cuMemGetAllocationGranularity"};
+
   // Copies and fills.
   Call<Result(DevicePointer to, const void* from, std::size_t bytes)> memcpy_htod{*this, "cuMemcpyHtoD_v2"};
   Call<Result(void* to, DevicePointer from, std::size_t bytes)> memcpy_dtoh{*this, "cuMemcpyDtoH_v2"};

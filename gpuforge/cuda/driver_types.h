@@ -28,6 +28,7 @@ using RawGraphNode = ::CUgraphNode_st*;
 using RawGraphExec = ::CUgraphExec_st*;
 using RawMemoryPool = ::CUmemPoolHandle_st*;
 using DevicePointer = unsigned long long;
+using RawPhysicalMemory = unsigned long long;
 using HostFunction = void (*)(void* user_data);
 
 enum class Result : int {
@@ -119,6 +120,7 @@ enum class DeviceAttribute : int {
   max_registers_per_multiprocessor = 82,
   cooperative_launch = 95,
   max_shared_memory_per_block_optin = 97,
+  virtual_memory_supported = 102,
   max_blocks_per_multiprocessor = 106,
   reserved_shared_memory_per_block = 111,
   memory_pools_supported = 115,
@@ -157,6 +159,11 @@ enum class StreamFlags : unsigned { none = 0, non_blocking = 1 };
 enum class EventFlags : unsigned { none = 0, blocking_sync = 1, disable_timing = 2 };
 enum class EventWaitFlags : unsigned { none = 0 };
 enum class HostMemoryFlags : unsigned { none = 0, portable = 1 };
+enum class PhysicalMemoryType : int { invalid = 0, pinned = 1 };
+enum class MemoryHandleType : int { none = 0 };
+enum class MemoryLocationType : int { invalid = 0, device = 1 };
+enum class MemoryAccess : int { none = 0, read = 1, read_write = 3 };
+enum class GranularityOption : int { minimum = 0, recommended = 1 };
 enum class CaptureMode : int { global = 0, per_thread = 1, relaxed = 2 };
 enum class CaptureStatus : int { none = 0, active = 1, invalidated = 2 };
 enum class GraphInstantiateFlags : unsigned long long { none = 0, auto_free_on_launch = 1 };
@@ -196,6 +203,29 @@ enum class LaunchAttributeId : int {
 
 struct Uuid {
   char bytes[16];
+};
+
+struct MemoryLocation {
+  MemoryLocationType type = MemoryLocationType::device;
+  int id = 0;  // the device's number
+};
+
+struct PhysicalMemoryProperties {
+  PhysicalMemoryType type = PhysicalMemoryType::pinned;
+  MemoryHandleType handle_types = MemoryHandleType::none;
+  MemoryLocation location;
+  void* windows_handle = nullptr;
+  struct Flags {
+    unsigned char compression = 0;
+    unsigned char rdma = 0;
+    unsigned short usage = 0;
+    unsigned char reserved[4] = {};
+  } flags;
+};
+
+struct MemoryAccessDescription {
+  MemoryLocation location;
+  MemoryAccess access = MemoryAccess::read_write;
 };
 
 union alignas(8) LaunchAttributeValue {

@@ -72,6 +72,7 @@ using StreamHandle = Handle<RawStream, DestroyBy<&Driver::stream_destroy>>;
 using EventHandle = Handle<RawEvent, DestroyBy<&Driver::event_destroy>>;
 using ModuleHandle = Handle<RawModule, DestroyBy<&Driver::module_unload>>;
 using GraphHandle = Handle<RawGraph, DestroyBy<&Driver::graph_destroy>>;
+using PhysicalMemoryHandle = Handle<RawPhysicalMemory, DestroyBy<&Driver::mem_release>>;
 using GraphExecHandle = Handle<RawGraphExec, DestroyBy<&Driver::graph_exec_destroy>>;
 
 }  // namespace gpuforge::cuda

@@ -109,6 +109,8 @@ static_assert(same(DeviceAttribute::max_registers_per_multiprocessor,
 static_assert(same(DeviceAttribute::cooperative_launch, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH));
 static_assert(same(DeviceAttribute::max_shared_memory_per_block_optin,
                    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
+static_assert(same(DeviceAttribute::virtual_memory_supported,
+                   CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED));
 static_assert(same(DeviceAttribute::max_blocks_per_multiprocessor,
                    CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR));
 static_assert(same(DeviceAttribute::reserved_shared_memory_per_block,
@@ -146,6 +148,16 @@ static_assert(same(MemoryPoolAttribute::reserved_bytes_high, CU_MEMPOOL_ATTR_RES
 static_assert(same(MemoryPoolAttribute::used_bytes, CU_MEMPOOL_ATTR_USED_MEM_CURRENT));
 static_assert(same(MemoryPoolAttribute::used_bytes_high, CU_MEMPOOL_ATTR_USED_MEM_HIGH));
 
+static_assert(same(PhysicalMemoryType::invalid, CU_MEM_ALLOCATION_TYPE_INVALID));
+static_assert(same(PhysicalMemoryType::pinned, CU_MEM_ALLOCATION_TYPE_PINNED));
+static_assert(same(MemoryHandleType::none, CU_MEM_HANDLE_TYPE_NONE));
+static_assert(same(MemoryLocationType::invalid, CU_MEM_LOCATION_TYPE_INVALID));
+static_assert(same(MemoryLocationType::device, CU_MEM_LOCATION_TYPE_DEVICE));
+static_assert(same(MemoryAccess::none, CU_MEM_ACCESS_FLAGS_PROT_NONE));
+static_assert(same(MemoryAccess::read, CU_MEM_ACCESS_FLAGS_PROT_READ));
+static_assert(same(MemoryAccess::read_write, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+static_assert(same(GranularityOption::minimum, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+static_assert(same(GranularityOption::recommended, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
 static_assert(same(StreamFlags::none, CU_STREAM_DEFAULT));
 static_assert(same(StreamFlags::non_blocking, CU_STREAM_NON_BLOCKING));
 

@@ -100,6 +100,18 @@ static_assert(offsetof(LaunchConfig, stream) == offsetof(CUlaunchConfig, hStream
 static_assert(offsetof(LaunchConfig, attributes) == offsetof(CUlaunchConfig, attrs));
 static_assert(offsetof(LaunchConfig, attribute_count) == offsetof(CUlaunchConfig, numAttrs));
 
+static_assert(sizeof(MemoryLocation) == sizeof(CUmemLocation));
+static_assert(offsetof(MemoryLocation, id) == offsetof(CUmemLocation, id));
+static_assert(sizeof(PhysicalMemoryProperties) == sizeof(CUmemAllocationProp));
+static_assert(offsetof(PhysicalMemoryProperties, handle_types) ==
+              offsetof(CUmemAllocationProp, requestedHandleTypes));
+static_assert(offsetof(PhysicalMemoryProperties, location) == offsetof(CUmemAllocationProp, location));
+static_assert(offsetof(PhysicalMemoryProperties, windows_handle) ==
+              offsetof(CUmemAllocationProp, win32HandleMetaData));
+static_assert(offsetof(PhysicalMemoryProperties, flags) == offsetof(CUmemAllocationProp, allocFlags));
+static_assert(sizeof(MemoryAccessDescription) == sizeof(CUmemAccessDesc));
+static_assert(offsetof(MemoryAccessDescription, access) == offsetof(CUmemAccessDesc, flags));
+
 static_assert(sizeof(GraphUpdateInfo) == sizeof(CUgraphExecUpdateResultInfo));
 static_assert(offsetof(GraphUpdateInfo, result) == offsetof(CUgraphExecUpdateResultInfo, result));
 static_assert(offsetof(GraphUpdateInfo, error_node) == offsetof(CUgraphExecUpdateResultInfo, errorNode));
@@ -168,6 +180,15 @@ TEST(Headers, EveryDriverFunctionHasItsSignature) {
   checked.add<decltype(&::cuMemFreeHost)>(driver.mem_free_host, "cuMemFreeHost");
   checked.add<decltype(&::cuMemHostRegister_v2)>(driver.mem_host_register, "cuMemHostRegister_v2");
   checked.add<decltype(&::cuMemHostUnregister)>(driver.mem_host_unregister, "cuMemHostUnregister");
+  checked.add<decltype(&::cuMemAddressReserve)>(driver.mem_address_reserve, "cuMemAddressReserve");
+  checked.add<decltype(&::cuMemAddressFree)>(driver.mem_address_free, "cuMemAddressFree");
+  checked.add<decltype(&::cuMemCreate)>(driver.mem_create, "cuMemCreate");
+  checked.add<decltype(&::cuMemRelease)>(driver.mem_release, "cuMemRelease");
+  checked.add<decltype(&::cuMemMap)>(driver.mem_map, "cuMemMap");
+  checked.add<decltype(&::cuMemUnmap)>(driver.mem_unmap, "cuMemUnmap");
+  checked.add<decltype(&::cuMemSetAccess)>(driver.mem_set_access, "cuMemSetAccess");
+  checked.add<decltype(&::cuMemGetAllocationGranularity)>(driver.mem_get_allocation_granularity,
+                                                          "cuMemGetAllocationGranularity");
   checked.add<decltype(&::cuMemcpyHtoD_v2)>(driver.memcpy_htod, "cuMemcpyHtoD_v2");
   checked.add<decltype(&::cuMemcpyDtoH_v2)>(driver.memcpy_dtoh, "cuMemcpyDtoH_v2");
   checked.add<decltype(&::cuMemcpyDtoD_v2)>(driver.memcpy_dtod, "cuMemcpyDtoD_v2");

@@ -19,6 +19,13 @@ HostWork* CudaCapture::add(std::function<void()> work) {
   return work_->functions.back().get();
 }
 
+bool CudaCapture::keep_object(std::shared_ptr<const void> object) {
+  const std::lock_guard lock(mutex_);
+  if (!open_) return false;
+  work_->kept.push_back(std::move(object));
+  return true;
+}
+
 bool CudaCapture::free_later(Address address, std::shared_ptr<CudaStreamOwner> stream) {
   const std::lock_guard lock(mutex_);
   if (!open_) return false;
@@ -37,6 +44,11 @@ std::shared_ptr<const RecordedWork> CudaCapture::close() {
   }
   for (const Later& item : later) item.stream->device->free_now(item.address, item.stream->stream.get());
   return work;
+}
+
+bool CudaStream::keep_in_capture(std::shared_ptr<const void> object) {
+  const std::shared_ptr<CudaCapture> mine = capture();
+  return mine != nullptr && mine->keep_object(std::move(object));
 }
 
 std::shared_ptr<CudaCapture> CudaStream::capture() const {

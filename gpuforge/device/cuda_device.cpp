@@ -8,6 +8,7 @@
 
 #include "gpuforge/device/cuda_module.h"
 #include "gpuforge/device/cuda_objects.h"
+#include "gpuforge/device/cuda_virtual_memory.h"
 #include "gpuforge/device/host_machine.h"
 
 namespace gpuforge::device {
@@ -62,6 +63,7 @@ CudaDevice::CudaDevice(std::shared_ptr<const cuda::Driver> driver, DeviceFacts f
 
   const CurrentContext scope = current();
   driver_->ctx_get_stream_priority_range(facts_.name, &least_priority_, &greatest_priority_);
+  virtual_memory_ = make_cuda_virtual_memory(*this);
   if (!facts_.stream_ordered_memory) return;
   driver_->device_get_default_mem_pool(memory_text_, &pool_, device);
   // Otherwise the pool gives its memory back at every synchronize and has to map it again.
@@ -178,6 +180,14 @@ void CudaDevice::free_pinned(void* address) noexcept {
     std::thread([free_block, device = self()] { free_block(*device); }).detach();
   } catch (...) {
   }
+}
+
+VirtualMemory* CudaDevice::virtual_memory() {
+  return virtual_memory_.get();
+}
+
+bool CudaDevice::trim_pool() const {
+  return pool_ != nullptr && driver_->mem_pool_trim_to.raw(pool_, 0) == Result::success;
 }
 
 std::shared_ptr<Stream> CudaDevice::make_stream(int priority) {

@@ -1,5 +1,6 @@
 #include "gpuforge/device/cuda_graph.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace gpuforge::device {
@@ -35,7 +36,30 @@ cuda::GraphExecHandle instantiate(const CudaRecordedGraph& recorded) {
 
 }  // namespace
 
-CudaGraph::CudaGraph(std::shared_ptr<const CudaRecordedGraph> recorded) : owner_{std::move(recorded), {}} {
+void CudaLaunches::add(const std::shared_ptr<CudaStreamOwner>& stream) {
+  if (work_->kept.empty()) return;
+  if (std::find(streams_.begin(), streams_.end(), stream) == streams_.end()) streams_.push_back(stream);
+}
+
+CudaLaunches::~CudaLaunches() {
+  for (const std::shared_ptr<CudaStreamOwner>& stream : streams_) {
+    try {
+      const CudaDevice& device = *stream->device;
+      const CurrentContext scope = device.current();
+      if (device.driver().stream_query.raw(stream->stream.get()) != Result::not_ready) continue;
+      auto under_way =
+          std::make_unique<GraphLaunch>(GraphLaunch{work_, std::make_shared<WorkErrors>(device.name())});
+      if (device.driver().launch_host_func.raw(stream->stream.get(), finish_graph_launch, under_way.get()) ==
+          Result::success) {
+        static_cast<void>(under_way.release());  // finish_graph_launch deletes it
+      }
+    } catch (...) {  // a stream that takes no more work runs nothing that could still need it
+    }
+  }
+}
+
+CudaGraph::CudaGraph(std::shared_ptr<const CudaRecordedGraph> recorded)
+    : owner_{recorded, {}, std::make_unique<CudaLaunches>(recorded->work)} {
   const CurrentContext scope = owner_.recorded->device->current();
   owner_.exec = instantiate(*owner_.recorded);
 }
@@ -62,6 +86,7 @@ void CudaGraph::launch(Stream& stream) {
   if (!recorded_graph.work->functions.empty()) {
     under_way = std::make_unique<GraphLaunch>(GraphLaunch{recorded_graph.work, own.errors()});
   }
+  owner_.launches->add(own.owner());
   device.driver().graph_launch(object, owner_.exec.get(), own.raw());
   if (under_way == nullptr) return;
   // From here on the functions may be running: when the last step fails they are never freed, rather than too
@@ -81,6 +106,7 @@ void CudaGraph::update(const Graph& other) {
   cuda::GraphUpdateInfo info;
   const Result result = device.driver().graph_exec_update.raw(owner_.exec.get(), taken->graph.get(), &info);
   if (result == Result::success) {
+    owner_.launches = std::make_unique<CudaLaunches>(taken->work);
     owner_.recorded = taken;
     return;
   }

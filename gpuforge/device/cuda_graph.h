@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "gpuforge/device/cuda_objects.h"
 
@@ -15,6 +17,21 @@ struct CudaRecordedGraph {
   std::shared_ptr<const RecordedWork> work;
   cuda::GraphHandle graph;
   std::size_t node_count = 0;
+};
+
+// The streams that launched a recording. When it goes, what the work needs stays until they have passed; so a
+// launch itself costs no host function for it.
+class CudaLaunches {
+ public:
+  explicit CudaLaunches(std::shared_ptr<const RecordedWork> work) : work_(std::move(work)) {}
+  ~CudaLaunches();
+  CudaLaunches(const CudaLaunches&) = delete;
+  CudaLaunches& operator=(const CudaLaunches&) = delete;
+  void add(const std::shared_ptr<CudaStreamOwner>& stream);
+
+ private:
+  std::shared_ptr<const RecordedWork> work_;
+  std::vector<std::shared_ptr<CudaStreamOwner>> streams_;
 };
 
 class CudaGraph final : public Graph {
@@ -32,6 +49,7 @@ class CudaGraph final : public Graph {
   struct Owner {
     std::shared_ptr<const CudaRecordedGraph> recorded;
     cuda::GraphExecHandle exec;
+    std::unique_ptr<CudaLaunches> launches;
   };
   mutable std::mutex mutex_;  // the driver wants one thread at a time on a graph
   Owner owner_;

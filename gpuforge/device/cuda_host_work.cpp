@@ -30,6 +30,10 @@ void run_again(void* host_work) noexcept {
   borrowed->errors->run(borrowed->work);
 }
 
+RecordedWork::~RecordedWork() {
+  retire(std::move(kept));
+}
+
 void finish_graph_launch(void* graph_launch) noexcept {
   const HostFunctionScope scope;
   const std::unique_ptr<GraphLaunch> owned(static_cast<GraphLaunch*>(graph_launch));

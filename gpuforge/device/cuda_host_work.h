@@ -26,8 +26,14 @@ void run_again(void* host_work) noexcept;
 struct RecordedWork {
   explicit RecordedWork(const std::string& device_name) : errors(std::make_shared<WorkErrors>(device_name)) {}
 
+  // What is kept may call the driver when it goes, so it goes as driver objects do.
+  ~RecordedWork();
+  RecordedWork(const RecordedWork&) = delete;
+  RecordedWork& operator=(const RecordedWork&) = delete;
+
   std::shared_ptr<WorkErrors> errors;
   std::vector<std::unique_ptr<HostWork>> functions;
+  std::vector<std::shared_ptr<const void>> kept;
 };
 
 // Queued behind a graph's launch: keeps the work until the graph has run, whatever becomes of the Graph.

@@ -18,6 +18,8 @@
 
 namespace gpuforge::device {
 
+class CudaVirtualMemory;
+
 // Makes the device's context current for a while. A thread that has none keeps ours; one that has another's
 // (a program that uses several GPUs, or the CUDA runtime) gets it back.
 class CurrentContext {
@@ -55,9 +57,11 @@ class CudaDevice final : public Device {
   void free(Address address, Stream& stream) noexcept override;
   void* allocate_pinned(std::size_t bytes) override;
   void free_pinned(void* address) noexcept override;
+  VirtualMemory* virtual_memory() override;
   std::shared_ptr<Stream> make_stream(int priority) override;
   std::unique_ptr<Event> make_event(bool timing) override;
   std::shared_ptr<Module> load_module(std::span<const std::byte> image, std::string_view name) override;
+  bool capturing() const override { return open_captures_ > 0; }
   void synchronize() override;
 
   const cuda::Driver& driver() const { return *driver_; }
@@ -69,12 +73,13 @@ class CudaDevice final : public Device {
     return HandleType(raw, {driver_, context_});
   }
   void free_now(Address address, cuda::RawStream stream) const noexcept;
+  // Gives back what the driver's pool keeps unused; false when there is no pool.
+  bool trim_pool() const;
+  std::shared_ptr<CudaDevice> self() { return std::static_pointer_cast<CudaDevice>(shared_from_this()); }
   void capture_began() { ++open_captures_; }
   void capture_ended() { --open_captures_; }
 
  private:
-  std::shared_ptr<CudaDevice> self() { return std::static_pointer_cast<CudaDevice>(shared_from_this()); }
-
   const std::shared_ptr<const cuda::Driver> driver_;
   const DeviceFacts facts_;
   const std::string memory_text_;
@@ -86,6 +91,7 @@ class CudaDevice final : public Device {
   std::atomic<int> open_captures_ = 0;
   std::mutex mutex_;
   std::vector<std::weak_ptr<WorkErrors>> stream_errors_;
+  std::unique_ptr<CudaVirtualMemory> virtual_memory_;
 };
 
 // A driver's stream and the device it needs. Destroyed with work queued, it leaves a last host function
@@ -108,6 +114,7 @@ class CudaCapture {
   explicit CudaCapture(const std::string& device_name) : work_(std::make_shared<RecordedWork>(device_name)) {}
 
   bool open() const;
+  bool keep_object(std::shared_ptr<const void> object);
   // The closure's place, good for as long as the recording.
   HostWork* add(std::function<void()> work);
   // Memory freed, or a stream destroyed, during the capture: done when it is over. False when it already is.
@@ -177,6 +184,8 @@ class CudaStream final : public Stream {
               std::span<void* const> parameters) override;
   void begin_capture() override;
   std::unique_ptr<Graph> end_capture() override;
+  bool capturing() const override { return capture() != nullptr; }
+  bool keep_in_capture(std::shared_ptr<const void> object) override;
 
   cuda::RawStream raw() const { return raw_; }
   const std::shared_ptr<CudaStreamOwner>& owner() const { return owner_; }

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "gpuforge/device/launch.h"
+#include "gpuforge/device/virtual_memory.h"
 
 namespace gpuforge::device {
 
@@ -133,6 +134,11 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // recorded inside has no state to ask for until it is recorded again.
   virtual void begin_capture() = 0;
   virtual std::unique_ptr<Graph> end_capture() = 0;
+  // Whether work is recorded now: it began a capture that is open, or joined one.
+  virtual bool capturing() const { return false; }
+  // While capturing: the object lives as long as the graph and its launches under way (memory that the work
+  // uses). Otherwise false, and nothing is kept.
+  virtual bool keep_in_capture(std::shared_ptr<const void>) { return false; }
 };
 
 class Device : public std::enable_shared_from_this<Device> {
@@ -149,9 +155,14 @@ class Device : public std::enable_shared_from_this<Device> {
   // Host memory that copies can overlap with. out_of_memory when the host refuses.
   virtual void* allocate_pinned(std::size_t bytes) = 0;
   virtual void free_pinned(void* address) noexcept = 0;
+  // Addresses and memory apart, for allocators. nullptr where the device has none. Lives as long as the
+  // device.
+  virtual VirtualMemory* virtual_memory() { return nullptr; }
 
   // Higher is more urgent, 0 is normal; out of the device's range is clamped.
   virtual std::shared_ptr<Stream> make_stream(int priority = 0) = 0;
+  // Whether a stream is capturing; cheap, for those who would otherwise ask a stream at every step.
+  virtual bool capturing() const { return false; }
   virtual std::unique_ptr<Event> make_event(bool timing = true) = 0;
   // A cubin or PTX. cpu: unsupported.
   virtual std::shared_ptr<Module> load_module(std::span<const std::byte> image, std::string_view name) = 0;

@@ -249,6 +249,44 @@ TEST_P(DeviceContract, MemoryFreedInACaptureLivesUntilItsEnd) {
   stream_->synchronize();
 }
 
+TEST_P(DeviceContract, ACaptureKeepsWhatItsGraphNeeds) {
+  const auto other = device_->make_stream();
+  auto token = std::make_shared<int>(7);
+  const std::weak_ptr<int> watched = token;
+  EXPECT_FALSE(stream_->keep_in_capture(token));
+  EXPECT_FALSE(device_->capturing());
+  stream_->begin_capture();
+  EXPECT_TRUE(stream_->capturing() && device_->capturing());
+  EXPECT_FALSE(other->capturing());
+  EXPECT_FALSE(other->keep_in_capture(token));
+  EXPECT_TRUE(stream_->keep_in_capture(std::move(token)));
+  token.reset();
+  auto graph = stream_->end_capture();
+  EXPECT_FALSE(stream_->capturing() || device_->capturing());
+  EXPECT_EQ(graph->node_count(), 0u);
+  EXPECT_FALSE(watched.expired());
+  Gate gate;
+  EXPECT_TRUE(returns_behind(gate, [&] {
+    other->enqueue(gate.work());
+    graph->launch(*other);
+    graph.reset();
+  }));
+  EXPECT_FALSE(watched.expired()) << "a launch is under way";
+  gate.open();
+  other->synchronize();
+  EXPECT_TRUE(eventually([&] { return watched.expired(); }));
+  // One that is dropped keeps nothing.
+  auto second = std::make_shared<int>(8);
+  const std::weak_ptr<int> watched_second = second;
+  {
+    const auto doomed = device_->make_stream();
+    doomed->begin_capture();
+    EXPECT_TRUE(doomed->keep_in_capture(std::move(second)));
+    second.reset();
+  }
+  EXPECT_TRUE(eventually([&] { return watched_second.expired(); }));
+}
+
 TEST_P(DeviceContract, UpdateTakesOverWorkOfTheSameShape) {
   constexpr std::size_t kBytes = 32;
   const Address block = device_->allocate(kBytes, *stream_);

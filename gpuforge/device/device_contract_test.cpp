@@ -7,6 +7,7 @@
 #include "gpuforge/device/cuda_device.h"
 #include "gpuforge/device/device_contract_events.h"
 #include "gpuforge/device/device_contract_graphs.h"
+#include "gpuforge/device/device_contract_virtual_memory.h"
 #include "gpuforge/device/sim_device.h"
 #include "tests/fake_driver/fake_driver.h"
 
@@ -35,8 +36,9 @@ void finish_with_fake() {
   EXPECT_TRUE(eventually([&] {
     FakeCudaCounters counters{};
     count(&counters);
-    return counters.contexts == 0 && counters.streams == 0;
-  })) << "every context and stream is given back";
+    return counters.contexts == 0 && counters.streams == 0 && counters.physical_blocks == 0 &&
+           counters.address_ranges == 0;
+  })) << "every context, stream and block is given back";
   fake_driver::FakeDriver();
 }
 
@@ -51,6 +53,10 @@ ContractCase gpu_case() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, DeviceContract,
+                         testing::Values(cpu_case(), sim_case(), fake_driver_case(), gpu_case()),
+                         [](const auto& tested) { return tested.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(Devices, VirtualMemoryContract,
                          testing::Values(cpu_case(), sim_case(), fake_driver_case(), gpu_case()),
                          [](const auto& tested) { return tested.param.name; });
 

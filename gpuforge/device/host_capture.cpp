@@ -39,6 +39,18 @@ bool HostCapture::add(std::size_t branch, HostNode node) {
   return true;
 }
 
+bool HostCapture::keep(std::shared_ptr<const void> object) {
+  const std::lock_guard lock(mutex_);
+  if (!open_) return false;
+  kept_.push_back(std::move(object));
+  return true;
+}
+
+KeptObjects HostCapture::take_kept() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(kept_, {});
+}
+
 CaptureClock HostCapture::clock(std::size_t branch) const {
   const std::lock_guard lock(mutex_);
   return clocks_[branch];

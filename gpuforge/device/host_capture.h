@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -17,6 +18,7 @@ struct HostNode {
   std::function<void()> work;
 };
 using HostNodes = std::vector<HostNode>;
+using KeptObjects = std::vector<std::shared_ptr<const void>>;
 
 bool same_kinds(const HostNodes& a, const HostNodes& b);
 
@@ -34,15 +36,19 @@ class HostCapture {
   std::size_t add_branch(const CaptureClock& from);
   // False when the capture is over.
   bool add(std::size_t branch, HostNode node);
+  bool keep(std::shared_ptr<const void> object);
   CaptureClock clock(std::size_t branch) const;
   void join(std::size_t branch, const CaptureClock& with);
   // Ends it. Nothing when branch 0 has not waited for the last work of every other one.
   std::optional<HostNodes> finish();
+  // After finish: what the graph is to keep.
+  KeptObjects take_kept();
 
  private:
   mutable std::mutex mutex_;
   bool open_ = true;
   HostNodes nodes_;
+  KeptObjects kept_;
   std::vector<CaptureClock> clocks_;
 };
 

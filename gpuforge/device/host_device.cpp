@@ -4,6 +4,7 @@
 
 #include "gpuforge/base/error.h"
 #include "gpuforge/device/host_machine.h"
+#include "gpuforge/device/host_virtual_memory.h"
 
 namespace gpuforge::device {
 namespace {
@@ -49,6 +50,11 @@ void* HostDevice::allocate_pinned(std::size_t bytes) {
 
 void HostDevice::free_pinned(void* address) noexcept {
   memory_->free(address);
+}
+
+VirtualMemory* HostDevice::virtual_memory() {
+  std::call_once(virtual_memory_once_, [this] { virtual_memory_ = make_host_virtual_memory(memory_); });
+  return virtual_memory_.get();
 }
 
 // Threads have no urgency of their own here: every priority is the normal one.

@@ -34,8 +34,10 @@ class HostDevice : public virtual Device {
   void free(Address address, Stream& stream) noexcept override;
   void* allocate_pinned(std::size_t bytes) override;
   void free_pinned(void* address) noexcept override;
+  VirtualMemory* virtual_memory() override;
   std::shared_ptr<Stream> make_stream(int priority) override;
   std::unique_ptr<Event> make_event(bool timing) override;
+  bool capturing() const override { return open_captures_ > 0; }
   void synchronize() override;
 
   // Checks a launch and copies its arguments; what is returned runs it, once or as a graph's node many times,
@@ -52,6 +54,8 @@ class HostDevice : public virtual Device {
   const DeviceFacts facts_;
   const std::shared_ptr<HostMemory> memory_;
   std::atomic<int> open_captures_ = 0;
+  std::once_flag virtual_memory_once_;  // a device that nobody asks needs no file
+  std::unique_ptr<VirtualMemory> virtual_memory_;
   std::mutex mutex_;
   std::vector<std::weak_ptr<HostQueue>> queues_;  // those of destroyed streams too, until they are drained
 };
@@ -125,7 +129,8 @@ class HostStream final : public Stream {
   // A graph's launch.
   void run(std::shared_ptr<const HostNodes> nodes);
   HostQueue& queue() const { return *queue_; }
-  bool capturing() const;
+  bool capturing() const override;
+  bool keep_in_capture(std::shared_ptr<const void> object) override;
 
  private:
   bool capturing_locked() const { return capture_ != nullptr && capture_->open(); }
@@ -140,8 +145,7 @@ class HostStream final : public Stream {
 
 class HostGraph final : public Graph {
  public:
-  HostGraph(std::shared_ptr<HostDevice> device, HostNodes nodes)
-      : device_(std::move(device)), nodes_(std::make_shared<const HostNodes>(std::move(nodes))) {}
+  HostGraph(std::shared_ptr<HostDevice> device, HostNodes nodes, KeptObjects kept);
 
   std::size_t node_count() const override { return nodes()->size(); }
   void launch(Stream& stream) override;

@@ -24,11 +24,9 @@ HostMemory::~HostMemory() {
   for (const auto& [address, bytes] : blocks_) std::free(address);
 }
 
-void* HostMemory::allocate(std::size_t bytes, std::string_view what, std::size_t margin_bytes) {
-  if (bytes == 0) return nullptr;
-  const std::lock_guard lock(mutex_);
-  // Linux promises more memory than there is and kills whoever uses it, so the promise is checked here. Pages
-  // not touched yet still count as available: what is already allocated is set against the total.
+// Linux promises more memory than there is and kills whoever uses it, so the promise is checked here. Pages
+// not touched yet still count as available: what is already allocated is set against the total.
+void HostMemory::check_room(std::size_t bytes, std::string_view what) {
   if (bytes >= kCheckEveryBytes - std::min(unchecked_bytes_, kCheckEveryBytes)) {
     const MemoryInfo machine = read_host_memory();
     if (machine.total_bytes > 0) {
@@ -38,6 +36,24 @@ void* HostMemory::allocate(std::size_t bytes, std::string_view what, std::size_t
     }
     unchecked_bytes_ = 0;
   }
+}
+
+void HostMemory::take(std::size_t bytes, std::string_view what) {
+  const std::lock_guard lock(mutex_);
+  check_room(bytes, what);
+  allocated_bytes_ += bytes;
+  unchecked_bytes_ += bytes;
+}
+
+void HostMemory::give_back(std::size_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  allocated_bytes_ -= bytes;
+}
+
+void* HostMemory::allocate(std::size_t bytes, std::string_view what, std::size_t margin_bytes) {
+  if (bytes == 0) return nullptr;
+  const std::lock_guard lock(mutex_);
+  check_room(bytes, what);
   if (bytes > SIZE_MAX - kHostAlignment - margin_bytes) {
     fail_out_of_memory(what, bytes, read_host_memory().free_bytes);
   }

@@ -28,17 +28,24 @@ class HostMemory {
   // An address that is not a block of this memory is left alone.
   void free(void* address) noexcept;
   bool owns(const void* address) const;
+  // Counts memory that lies elsewhere: a block of virtual memory. As allocate: out_of_memory.
+  void take(std::size_t bytes, std::string_view what);
+  void give_back(std::size_t bytes) noexcept;
 
   // What the device calls for its own memory.
   virtual Address allocate_on_device(std::size_t bytes);
   virtual void free_on_device(Address address) noexcept;
   // A copy or fill has written these bytes, which may be anywhere.
   virtual void written(Address, std::size_t) noexcept {}
+  // A block has been mapped at this address, or is about to be taken away from it. `used`: it was mapped
+  // before, so its bytes may have values.
+  virtual void mapped(Address, std::size_t, bool) {}
+  virtual void unmapped(Address) noexcept {}
 
- protected:
   const std::string& device_name() const { return device_name_; }
 
  private:
+  void check_room(std::size_t bytes, std::string_view what);
   [[noreturn]] void fail_out_of_memory(std::string_view what, std::size_t bytes,
                                        std::size_t free_bytes) const;
 

@@ -168,6 +168,11 @@ void HostStream::launch(const Function& function, const LaunchConfig& config,
   submit({HostNodeKind::kernel, device_->prepare_launch(function, config, parameters)});
 }
 
+bool HostStream::keep_in_capture(std::shared_ptr<const void> object) {
+  const std::lock_guard lock(mutex_);
+  return capturing_locked() && capture_->keep(std::move(object));
+}
+
 void HostStream::begin_capture() {
   const std::lock_guard lock(mutex_);
   GPUFORGE_CHECK(!capturing_locked(), "{}: stream: begin_capture on a stream that is already capturing",
@@ -196,7 +201,18 @@ std::unique_ptr<Graph> HostStream::end_capture() {
       "{}: stream: end_capture: a stream that joined the capture has work this one did not wait for; "
       "record an event there and wait for it here first. The capture is dropped",
       device_->name());
-  return std::make_unique<HostGraph>(device_, std::move(*nodes));
+  return std::make_unique<HostGraph>(device_, std::move(*nodes), capture->take_kept());
+}
+
+// Nodes and what they need are one object, which launches under way share.
+HostGraph::HostGraph(std::shared_ptr<HostDevice> device, HostNodes nodes, KeptObjects kept)
+    : device_(std::move(device)) {
+  struct Recorded {
+    KeptObjects kept;
+    HostNodes nodes;
+  };
+  auto recorded = std::make_shared<Recorded>(Recorded{std::move(kept), std::move(nodes)});
+  nodes_ = std::shared_ptr<const HostNodes>(recorded, &recorded->nodes);
 }
 
 std::shared_ptr<const HostNodes> HostGraph::nodes() const {

@@ -68,6 +68,19 @@ void SimMemory::written(Address address, std::size_t bytes) noexcept {
   }
 }
 
+// Fresh memory looks as it does in allocate_on_device. What a block that moves held counts as written: which
+// of its bytes were is not known any more.
+void SimMemory::mapped(Address address, std::size_t bytes, bool used) {
+  if (!used) std::memset(reinterpret_cast<void*>(address), kFreshByte, bytes);
+  space_->add(address, bytes, format_text("{} bytes mapped on {}", bytes, device_name()), used);
+}
+
+// After a kernel that runs, whose view of memory has the range: a wrong access is found and not a crash.
+void SimMemory::unmapped(Address address) noexcept {
+  const std::lock_guard lock(launch_mutex_);
+  space_->remove(address);
+}
+
 SimMemory::Launch::Launch(SimMemory& memory) : memory_(memory), lock_(memory.launch_mutex_) {
   const std::lock_guard lock(memory_.mutex_);
   memory_.launching_ = true;

@@ -28,6 +28,8 @@ class SimMemory final : public HostMemory {
   Address allocate_on_device(std::size_t bytes) override;
   void free_on_device(Address address) noexcept override;
   void written(Address address, std::size_t bytes) noexcept override;
+  void mapped(Address address, std::size_t bytes, bool used) override;
+  void unmapped(Address address) noexcept override;
 
   // Held while a kernel runs: one at a time, since the simulator's shadows of this memory are not
   // thread-safe. Blocks freed meanwhile stay readable until it ends.

@@ -142,6 +142,7 @@ int attribute(const State& s, DeviceAttribute which) {
       return 1024;
     case DeviceAttribute::cooperative_launch:
     case DeviceAttribute::memory_pools_supported:
+    case DeviceAttribute::virtual_memory_supported:
       return 1;
     case DeviceAttribute::cluster_launch:
       return s.sm >= 90 ? 1 : 0;

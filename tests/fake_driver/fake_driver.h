@@ -35,6 +35,8 @@ struct FakeCudaCounters {
   std::size_t contexts;                  // primary contexts retained, summed over devices
   std::size_t synchronizes;              // calls that wait: stream, event, context
   std::size_t parameters_past_the_last;  // asked for with cuFuncGetParamInfo
+  std::size_t physical_blocks;           // of virtual memory: with a handle or mapped
+  std::size_t address_ranges;
 };
 
 struct FakeCudaLaunch {

@@ -17,14 +17,16 @@ void* pointer(DevicePointer address) {
   return reinterpret_cast<void*>(address);
 }
 
-// True when all of [address, address + bytes) is one live allocation's.
+// True when all of [address, address + bytes) is one live allocation's, or mapped.
 bool is_device_range(DevicePointer address, std::size_t bytes) {
   const State& s = state();
   auto after = s.allocations.upper_bound(address);
-  if (after == s.allocations.begin()) return false;
-  --after;
-  const std::size_t offset = address - after->first;
-  return offset <= after->second.bytes && bytes <= after->second.bytes - offset;
+  if (after != s.allocations.begin()) {
+    --after;
+    const std::size_t offset = address - after->first;
+    if (offset <= after->second.bytes && bytes <= after->second.bytes - offset) return true;
+  }
+  return is_mapped_range(address, bytes);
 }
 
 Result allocate(DevicePointer* address, std::size_t bytes, CUmemPoolHandle_st* pool) {

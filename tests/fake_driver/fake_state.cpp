@@ -192,6 +192,7 @@ void fake_cuda_reset() {
   for (const auto& [address, allocation] : s.allocations) std::free(reinterpret_cast<void*>(address));
   for (const auto& [address, bytes] : s.pinned) std::free(address);
   s.allocations.clear();
+  gpuforge::fake_driver::reset_virtual_memory();
   s.allocated_bytes = 0;
   s.pinned.clear();
   s.registered.clear();
@@ -227,9 +228,19 @@ void fake_cuda_counters(FakeCudaCounters* counters) {
   for (const auto& context : s.contexts) retained += context->retained;
   std::size_t allocations = 0;
   for (const auto& [address, allocation] : s.allocations) allocations += allocation.captured ? 0 : 1;
-  *counters = {allocations,     s.allocated_bytes, s.pinned.size(),           s.streams.size(),
-               s.events.size(), s.modules.size(),  s.graphs.size(),           s.graph_execs.size(),
-               retained,        s.synchronizes,    s.parameters_past_the_last};
+  *counters = {allocations,
+               s.allocated_bytes,
+               s.pinned.size(),
+               s.streams.size(),
+               s.events.size(),
+               s.modules.size(),
+               s.graphs.size(),
+               s.graph_execs.size(),
+               retained,
+               s.synchronizes,
+               s.parameters_past_the_last,
+               s.physical.size(),
+               s.address_ranges.size()};
 }
 
 void fake_cuda_on_launch(FakeCudaKernel kernel, void* user_data) {

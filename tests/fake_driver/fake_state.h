@@ -135,6 +135,19 @@ struct Allocation {
   bool captured = false;               // belongs to a graph: stays for its replays
 };
 
+// A physical block: a piece of the file, kept while it has a handle or a mapping.
+struct Physical {
+  std::size_t bytes = 0;
+  std::int64_t offset = 0;
+  bool released = false;
+  std::size_t mappings = 0;
+};
+struct Mapping {
+  std::size_t bytes = 0;
+  std::uint64_t handle = 0;
+  bool accessible = false;
+};
+
 struct State {
   std::mutex mutex;
 
@@ -157,6 +170,11 @@ struct State {
   std::vector<std::unique_ptr<CUmemPoolHandle_st>> pools;
   std::map<std::uint64_t, Allocation> allocations;
   std::size_t allocated_bytes = 0;
+  int memory_file = -1;  // of physical blocks, in memory alone
+  std::uint64_t next_physical = 1;
+  std::map<std::uint64_t, Physical> physical;  // by handle
+  std::map<std::uint64_t, std::size_t> address_ranges;
+  std::map<std::uint64_t, Mapping> mappings;  // by address
   std::map<void*, std::size_t> pinned;
   std::map<void*, std::size_t> registered;
   std::map<cuda::RawStream, std::unique_ptr<CUstream_st>> streams;
@@ -192,6 +210,10 @@ Entered enter(const char* function, Needs needs = Needs::context, During capture
 
 // success, or the refusal after ending the captures that forbid such a call. With the lock held.
 Result end_captures(During during);
+
+// Of virtual memory. With the lock held.
+bool is_mapped_range(std::uint64_t address, std::size_t bytes);
+void reset_virtual_memory();
 
 // The driver's contexts are a stack per thread.
 std::vector<cuda::RawContext>& context_stack();
