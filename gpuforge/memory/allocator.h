@@ -11,6 +11,9 @@
 
 namespace gpuforge::memory {
 
+// Something holds while a copy of it lives. May be empty.
+using Hold = std::shared_ptr<const void>;
+
 // Thread-safe. Memory is ready for work queued on `stream` after the call; freed memory is reused only after
 // work queued on `stream` before the call.
 class Allocator {
@@ -20,6 +23,14 @@ class Allocator {
   // At least 256-byte aligned; zero bytes give address 0. out_of_memory names wanted and free bytes.
   virtual device::Address allocate(std::size_t bytes, device::Stream& stream) = 0;
   virtual void free(device::Address address, std::size_t bytes, device::Stream& stream) noexcept = 0;
+
+  // Whether blocks may lose their memory while nobody uses them (pool.h). Then use() comes before work is
+  // queued on one: it has its memory again for what `stream` does from then on, and keeps it at least until
+  // that is done. The hold covers the time until the work is queued.
+  virtual bool evicts() const { return false; }
+  virtual Hold use(device::Address, device::Stream&) { return {}; }
+  // The block stays where it is while the hold lives: its address is known outside, or to a graph.
+  virtual Hold pin(device::Address, std::size_t) { return {}; }
 };
 
 // Straight to the device, nothing kept.

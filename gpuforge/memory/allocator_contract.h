@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstring>
 #include <functional>
+#include <future>
 #include <memory>
 #include <set>
 #include <string>
@@ -16,6 +17,7 @@
 
 #include "gpuforge/base/environment.h"
 #include "gpuforge/base/error.h"
+#include "gpuforge/device/cpu_device.h"
 #include "gpuforge/device/open_device.h"
 #include "gpuforge/memory/allocator.h"
 
@@ -24,6 +26,10 @@ namespace gpuforge::memory {
 struct AllocatorCase {
   std::string device_name;  // "cpu", "cuda:0"
   std::function<std::shared_ptr<Allocator>(std::shared_ptr<device::Device>)> make;
+  // Where the device is not to be found by its name: the fake driver's.
+  std::function<std::shared_ptr<device::Device>()> open;
+  // Called when a test has let go of everything; may be empty.
+  std::function<void()> finish;
 };
 
 inline std::string allocator_case_name(const testing::TestParamInfo<AllocatorCase>& info) {
@@ -33,14 +39,23 @@ inline std::string allocator_case_name(const testing::TestParamInfo<AllocatorCas
 class AllocatorContract : public testing::TestWithParam<AllocatorCase> {
  protected:
   void SetUp() override {
+    if (GetParam().open) device_ = GetParam().open();
     try {
-      device_ = device::open_device(GetParam().device_name, cuda::search_options(read_environment()));
+      if (device_ == nullptr)
+        device_ = device::open_device(GetParam().device_name, cuda::search_options(read_environment()));
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unavailable) throw;
       GTEST_SKIP() << "no " << GetParam().device_name << " here: " << error.what();
     }
     allocator_ = GetParam().make(device_);
     stream_ = device_->make_stream();
+  }
+
+  void TearDown() override {
+    stream_.reset();
+    allocator_.reset();
+    device_.reset();
+    if (GetParam().finish) GetParam().finish();
   }
 
   std::vector<unsigned char> fetch(device::Address address, std::size_t bytes) {
@@ -170,6 +185,74 @@ TEST_P(AllocatorContract, BlocksMayBeFreedOnAnotherStreamThatWaited) {
   other->synchronize();
   stream_->synchronize();
   EXPECT_THAT(seen, testing::Each(9));
+}
+
+// A block freed while its stream is still working is not another stream's before that work is done.
+TEST_P(AllocatorContract, OtherStreamsGetABlockOnlyAfterItsWork) {
+  constexpr std::size_t kBytes = 1 << 18;
+  const auto other = device_->make_stream();
+  std::promise<void> gate;
+  std::vector<unsigned char> seen(kBytes);
+  const device::Address address = allocator_->allocate(kBytes, *stream_);
+  stream_->fill(address, 3, 1, kBytes);
+  stream_->enqueue([opened = gate.get_future().share()] { opened.wait(); });
+  auto* const pinned = static_cast<unsigned char*>(device_->allocate_pinned(kBytes));
+  stream_->copy_to_host(pinned, address, kBytes);
+  allocator_->free(address, kBytes, *stream_);
+  const device::Address thief = allocator_->allocate(kBytes, *other);
+  other->fill(thief, 9, 1, kBytes);
+  if (thief != address) other->synchronize();
+  gate.set_value();
+  stream_->synchronize();
+  other->synchronize();
+  EXPECT_EQ(pinned[0], 3);
+  EXPECT_EQ(pinned[kBytes - 1], 3);
+  allocator_->free(thief, kBytes, *other);
+  device_->free_pinned(pinned);
+}
+
+TEST_P(AllocatorContract, CapturingStreamsMayFreeAndNotAllocate) {
+  const device::Address address = allocator_->allocate(4096, *stream_);
+  stream_->begin_capture();
+  stream_->enqueue([] {});
+  EXPECT_THROW(allocator_->allocate(4096, *stream_), Error);
+  allocator_->free(address, 4096, *stream_);
+  const auto outside = device_->make_stream();
+  const device::Address elsewhere = allocator_->allocate(4096, *outside);
+  outside->fill(elsewhere, 1, 1, 4096);
+  EXPECT_EQ(stream_->end_capture()->node_count(), 1u);
+  const device::Address after = allocator_->allocate(4096, *stream_);
+  stream_->fill(after, 2, 1, 4096);
+  stream_->synchronize();
+  EXPECT_EQ(fetch(after, 4096), std::vector<unsigned char>(4096, 2));
+  allocator_->free(after, 4096, *stream_);
+  allocator_->free(elsewhere, 4096, *outside);
+  outside->synchronize();
+}
+
+TEST_P(AllocatorContract, StreamsOfAnotherDeviceAreRefused) {
+  const auto elsewhere = device::make_cpu_device();
+  const auto foreign = elsewhere->make_stream();
+  EXPECT_THROW(allocator_->allocate(64, *foreign), Error);
+  const device::Address address = allocator_->allocate(64, *stream_);
+  allocator_->free(address, 64, *foreign);  // cannot be refused, so it is not done
+  stream_->fill(address, 7, 1, 64);
+  EXPECT_EQ(fetch(address, 64), std::vector<unsigned char>(64, 7));
+  allocator_->free(address, 64, *stream_);
+  stream_->synchronize();
+}
+
+TEST_P(AllocatorContract, MayGoWhileItsMemoryIsInUse) {
+  std::promise<void> gate;
+  stream_->enqueue([opened = gate.get_future().share()] { opened.wait(); });
+  for (const std::size_t bytes : {100u, 1u << 20, 5u << 20}) {
+    const device::Address address = allocator_->allocate(bytes, *stream_);
+    stream_->fill(address, 1, 1, bytes);
+    allocator_->free(address, bytes, *stream_);
+  }
+  allocator_.reset();
+  gate.set_value();
+  stream_->synchronize();
 }
 
 TEST_P(AllocatorContract, BuffersFreeWhatTheyOwn) {

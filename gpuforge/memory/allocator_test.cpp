@@ -1,19 +1,16 @@
 #include "gpuforge/memory/allocator.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <map>
 #include <mutex>
 
+#include "gpuforge/base/error.h"
 #include "gpuforge/device/cpu_device.h"
-#include "gpuforge/memory/allocator_contract.h"
 
 namespace gpuforge::memory {
 namespace {
-
-INSTANTIATE_TEST_SUITE_P(DeviceAllocator, AllocatorContract,
-                         testing::Values(AllocatorCase{"cpu", make_device_allocator}), allocator_case_name);
-INSTANTIATE_TEST_SUITE_P(DeviceAllocatorGpu, AllocatorContract,
-                         testing::Values(AllocatorCase{"cuda:0", make_device_allocator}),
-                         allocator_case_name);
 
 // Remembers what is out, to see that buffers give back exactly what they took.
 class CountingAllocator final : public Allocator {
