@@ -4,6 +4,7 @@
 #include "gpuforge/cuda/driver.h"
 #include "gpuforge/device/cuda_device.h"
 #include "gpuforge/device/device_testing.h"
+#include "gpuforge/memory/adaptor.h"
 #include "gpuforge/memory/pool.h"
 #include "tests/fake_driver/fake_driver.h"
 
@@ -32,6 +33,19 @@ std::shared_ptr<Allocator> without_virtual_memory(std::shared_ptr<device::Device
   PoolOptions options;
   options.virtual_memory = false;
   return make_pool(std::move(device), options);
+}
+
+std::shared_ptr<Allocator> limited(std::shared_ptr<device::Device> device) {
+  return make_limit_allocator(make_pool(std::move(device)), 64 << 20);
+}
+std::shared_ptr<Allocator> counted(std::shared_ptr<device::Device> device) {
+  return make_statistics_allocator(make_device_allocator(std::move(device)));
+}
+std::shared_ptr<Allocator> logged(std::shared_ptr<device::Device> device) {
+  return make_log_allocator(make_pool(std::move(device)));
+}
+std::shared_ptr<Allocator> failing_never(std::shared_ptr<device::Device> device) {
+  return make_failing_allocator(make_device_allocator(std::move(device)), {});
 }
 
 AllocatorCase fake_case(decltype(AllocatorCase::make) make) {
@@ -67,6 +81,10 @@ INSTANTIATE_TEST_SUITE_P(Evictable, AllocatorContract, cases(evictable_view), al
 INSTANTIATE_TEST_SUITE_P(Reserved, AllocatorContract, cases(hard_reservation), allocator_case_name);
 INSTANTIATE_TEST_SUITE_P(WithoutVirtualMemory, AllocatorContract, cases(without_virtual_memory),
                          allocator_case_name);
+INSTANTIATE_TEST_SUITE_P(Limit, AllocatorContract, cases(limited), allocator_case_name);
+INSTANTIATE_TEST_SUITE_P(Statistics, AllocatorContract, cases(counted), allocator_case_name);
+INSTANTIATE_TEST_SUITE_P(Log, AllocatorContract, cases(logged), allocator_case_name);
+INSTANTIATE_TEST_SUITE_P(Failing, AllocatorContract, cases(failing_never), allocator_case_name);
 INSTANTIATE_TEST_SUITE_P(PoolGpu, AllocatorContract,
                          testing::Values(AllocatorCase{"cuda:0", plain_pool, nullptr, nullptr}),
                          allocator_case_name);

@@ -89,7 +89,7 @@ TEST_F(PoolTest, WithoutRoomTheTakersStreamWaits) {
   gate.open();
   other->synchronize();
   stream_->synchronize();
-  EXPECT_THAT(seen, testing::Each(5));
+  EXPECT_EQ(seen, std::vector<unsigned char>(kBytes, 5));
   EXPECT_EQ(pool_->statistics().stream_waits, 1u);
   EXPECT_EQ(pool_->statistics().host_waits, 0u);
 }
