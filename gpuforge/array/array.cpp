@@ -26,13 +26,23 @@ std::size_t byte_count(const Shape& shape, DType dtype) {
 
 }  // namespace
 
-Array::Storage::Storage(std::shared_ptr<Context> owner, std::size_t bytes, device::Stream& stream)
-    : context(std::move(owner)), home(stream.shared_from_this()), buffer(context->allocator(), bytes, home) {}
+Array::Storage::Storage(std::shared_ptr<Context> owner, std::size_t bytes, device::Stream& stream,
+                        std::shared_ptr<memory::Allocator> from)
+    : context(std::move(owner)),
+      allocator(from != nullptr ? std::move(from) : context->allocator()),
+      home(stream.shared_from_this()),
+      buffer(allocator, bytes, home) {}
 
 Array::Storage::~Storage() {
   // The free waits, in the home stream's order, for what other streams still do with the memory.
   for (const auto& visitor : visitors) {
     try {
+      if (visitor->capturing()) {
+        // An event recorded there would draw the home stream into the capture: the memory goes with the graph.
+        auto kept = std::make_shared<memory::Buffer>(std::move(buffer));
+        if (visitor->keep_in_capture(kept)) return;
+        buffer = std::move(*kept);
+      }
       const auto event = context->device().make_event(false);
       visitor->record(*event);
       home->wait(*event);
@@ -42,23 +52,33 @@ Array::Storage::~Storage() {
   }
 }
 
-void Array::Storage::record_use(device::Stream& stream) {
-  if (&stream == home.get()) return;
+memory::Hold Array::Storage::record_use(device::Stream& stream) {
+  memory::Hold hold;
+  if (allocator->evicts()) hold = allocator->use(buffer.address(), stream);
+  if (context->device().capturing() && stream.capturing()) {
+    // The graph has the address: the memory stays as long as it does, and where it is. The pin goes first.
+    using Kept = std::pair<std::shared_ptr<Storage>, memory::Hold>;
+    stream.keep_in_capture(
+        std::make_shared<Kept>(shared_from_this(), allocator->pin(buffer.address(), buffer.bytes())));
+  }
+  if (&stream == home.get()) return hold;
   const std::lock_guard lock(mutex);
   for (const auto& visitor : visitors) {
-    if (visitor.get() == &stream) return;
+    if (visitor.get() == &stream) return hold;
   }
   visitors.push_back(stream.shared_from_this());
+  return hold;
 }
 
-Array::Array(std::shared_ptr<Context> context, Shape shape, DType dtype, device::Stream& stream)
+Array::Array(std::shared_ptr<Context> context, Shape shape, DType dtype, device::Stream& stream,
+             std::shared_ptr<memory::Allocator> allocator)
     : dtype_(dtype), shape_(std::move(shape)) {
   GPUFORGE_CHECK(context != nullptr, "array: a context was expected, and none was given");
   GPUFORGE_CHECK(&stream.device() == &context->device(), "array: the context is of {}, the stream of {}",
                  context->device().facts().name, stream.device().facts().name);
   const std::size_t bytes = byte_count(shape_, dtype_);
   strides_ = row_major_strides(shape_);
-  storage_ = std::make_shared<Storage>(std::move(context), bytes, stream);
+  storage_ = std::make_shared<Storage>(std::move(context), bytes, stream, std::move(allocator));
   address_ = storage_->buffer.address();
 }
 
@@ -77,8 +97,11 @@ device::Address Array::address() const {
 bool Array::shares_storage_with(const Array& other) const {
   return storage_ == other.storage_;
 }
-void Array::record_use(device::Stream& stream) const {
-  storage_->record_use(stream);
+memory::Hold Array::record_use(device::Stream& stream) const {
+  return storage_->record_use(stream);
+}
+memory::Hold Array::pin() const {
+  return storage_->allocator->pin(storage_->buffer.address(), storage_->buffer.bytes());
 }
 
 void Array::check_stream(const device::Stream& stream, const char* who) const {
@@ -92,7 +115,7 @@ void Array::to_host(std::span<std::byte> out, device::Stream& stream) const {
                  to_string(shape_), name(dtype_), bytes(), out.size());
   const std::int64_t count = size();
   if (count == 0) return;
-  record_use(stream);
+  const memory::Hold use = record_use(stream);
   const std::size_t element = element_bytes(dtype_);
   const OffsetRange range = offset_range(shape_, strides_);
   const StridedWalk walk = make_walk(shape_, row_major_strides(shape_), strides_);

@@ -33,7 +33,10 @@ struct Slice {
 class Array {
  public:
   // Uninitialised. Sizes that overflow are invalid_argument; memory that is not there is out_of_memory.
-  Array(std::shared_ptr<Context> context, Shape shape, DType dtype, device::Stream& stream);
+  // From `allocator`, or from the context's: a tag, a reservation or memory that may be evicted is an
+  // allocator's (memory/pool.h).
+  Array(std::shared_ptr<Context> context, Shape shape, DType dtype, device::Stream& stream,
+        std::shared_ptr<memory::Allocator> allocator = nullptr);
 
   const Shape& shape() const { return shape_; }
   const Strides& strides() const { return strides_; }  // in elements
@@ -47,8 +50,12 @@ class Array {
   device::Address address() const;
   bool contiguous() const { return is_contiguous(shape_, strides_); }
   bool shares_storage_with(const Array& other) const;
-  // For those who queue work on address() themselves: the memory outlives what `stream` then holds.
-  void record_use(device::Stream& stream) const;
+  // For those who queue work on address() themselves: the memory outlives what `stream` then holds, or the
+  // graph it records. An array whose allocator evicts has its memory for that work: keep what is returned
+  // until the work is queued. Calling it early brings the memory back early.
+  memory::Hold record_use(device::Stream& stream) const;
+  // While it lives, the memory is not evicted: for an address that others know.
+  memory::Hold pin() const;
 
   // Views: no data moves. Errors name the axis, index and extent.
   Array slice(std::int64_t axis, Slice range) const;
@@ -94,7 +101,8 @@ class Array {
 // An array as a kernel argument: the address of its first element. The array must outlive the launch call.
 jit::Argument argument(const Array& array);
 
-Array empty(std::shared_ptr<Context> context, const Shape& shape, DType dtype, device::Stream& stream);
+Array empty(std::shared_ptr<Context> context, const Shape& shape, DType dtype, device::Stream& stream,
+            std::shared_ptr<memory::Allocator> allocator = nullptr);
 Array zeros(std::shared_ptr<Context> context, const Shape& shape, DType dtype, device::Stream& stream);
 Array ones(std::shared_ptr<Context> context, const Shape& shape, DType dtype, device::Stream& stream);
 Array full(std::shared_ptr<Context> context, const Shape& shape, double value, DType dtype,

@@ -19,8 +19,8 @@ void Array::check_writable(const char* who) const {
 // Same shape, same device, no overlap.
 void Array::copy_from(const Array& source, device::Stream& stream) {
   if (size() == 0) return;
-  record_use(stream);
-  source.record_use(stream);
+  const memory::Hold use = record_use(stream);
+  const memory::Hold source_use = source.record_use(stream);
   const StridedWalk walk = make_walk(shape_, strides_, source.strides_);
   if (dtype_ == source.dtype_ && walk.dense()) {
     const auto start = [&](device::Address address, std::int64_t elements) {
@@ -88,7 +88,7 @@ void Array::fill(double value, device::Stream& stream) {
   check_stream(stream, "fill");
   check_writable("fill");
   if (size() == 0) return;
-  record_use(stream);
+  const memory::Hold use = record_use(stream);
   const std::size_t element = element_bytes(dtype_);
   std::uint64_t bits = 0;
   store_double(&bits, dtype_, value);

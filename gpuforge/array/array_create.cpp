@@ -24,8 +24,9 @@ void fill_range_on_host(std::byte* to, DType dtype, std::int64_t count, double s
 
 }  // namespace
 
-Array empty(std::shared_ptr<Context> context, const Shape& shape, DType dtype, device::Stream& stream) {
-  return Array(std::move(context), shape, dtype, stream);
+Array empty(std::shared_ptr<Context> context, const Shape& shape, DType dtype, device::Stream& stream,
+            std::shared_ptr<memory::Allocator> allocator) {
+  return Array(std::move(context), shape, dtype, stream, std::move(allocator));
 }
 
 Array zeros(std::shared_ptr<Context> context, const Shape& shape, DType dtype, device::Stream& stream) {
@@ -54,6 +55,7 @@ Array arange(std::shared_ptr<Context> context, double start, double stop, double
   const auto count = length > 0 ? static_cast<std::int64_t>(length) : std::int64_t{0};
   Array array(std::move(context), {count}, dtype, stream);
   if (count == 0) return array;
+  const memory::Hold use = array.record_use(stream);
   if (array.device().facts().kind == device::DeviceKind::cpu) {
     stream.enqueue([to = array.address(), dtype, count, start, step] {
       fill_range_on_host(std::bit_cast<std::byte*>(to), dtype, count, start, step);
@@ -74,6 +76,7 @@ Array from_host(std::shared_ptr<Context> context, std::span<const std::byte> ele
                  to_string(shape), name(dtype), count, element, elements.size());
   Array array(std::move(context), shape, dtype, stream);
   if (elements.empty()) return array;
+  const memory::Hold use = array.record_use(stream);
   if (array.device().facts().kind == device::DeviceKind::cuda) {
     stream.copy_to_device(array.address(), elements.data(), elements.size());  // the driver stages it
   } else {

@@ -9,15 +9,17 @@
 
 namespace gpuforge {
 
-struct Array::Storage {
-  Storage(std::shared_ptr<Context> owner, std::size_t bytes, device::Stream& stream);
+struct Array::Storage : std::enable_shared_from_this<Array::Storage> {
+  Storage(std::shared_ptr<Context> owner, std::size_t bytes, device::Stream& stream,
+          std::shared_ptr<memory::Allocator> from);
   ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
-  void record_use(device::Stream& stream);
+  memory::Hold record_use(device::Stream& stream);
 
   std::shared_ptr<Context> context;
+  std::shared_ptr<memory::Allocator> allocator;
   std::shared_ptr<device::Stream> home;  // the stream the memory is freed on
   memory::Buffer buffer;
   std::mutex mutex;

@@ -30,6 +30,12 @@ std::optional<fs::path> cache_dir(const Environment& environment) {
   return std::nullopt;
 }
 
+std::shared_ptr<memory::Allocator> default_allocator(const std::shared_ptr<device::Device>& device,
+                                                     memory::PoolOptions options) {
+  if (device->facts().kind == device::DeviceKind::sim) return memory::make_device_allocator(device);
+  return memory::make_pool(device, std::move(options));
+}
+
 // What kernels print in the simulator becomes lines of the log, unless the program wants it elsewhere.
 void connect_printf(device::Device& device, const std::shared_ptr<Log>& log) {
   auto* const simulator = dynamic_cast<device::SimDevice*>(&device);
@@ -57,8 +63,9 @@ Context::Context(std::shared_ptr<device::Device> device, ContextOptions options)
       log_(options.log != nullptr ? std::move(options.log) : std::make_shared<Log>()),
       jit_(std::make_unique<jit::Jit>(std::move(options.jit), log_)),
       allocator_(options.allocator != nullptr ? std::move(options.allocator)
-                                              : memory::make_device_allocator(device_)),
+                                              : default_allocator(device_, std::move(options.pool))),
       tuning_(std::move(options.tuning)) {
+  pool_ = std::dynamic_pointer_cast<memory::Pool>(allocator_);
   connect_printf(*device_, log_);
 }
 

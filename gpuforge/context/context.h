@@ -10,14 +10,18 @@
 #include "gpuforge/device/device.h"
 #include "gpuforge/jit/jit.h"
 #include "gpuforge/memory/allocator.h"
+#include "gpuforge/memory/pool.h"
 
 namespace gpuforge {
 
 struct ContextOptions {
   jit::JitOptions jit;
-  std::shared_ptr<memory::Allocator> allocator;  // nothing: straight to the device
+  // Nothing: a pool (memory/pool.h); on sim straight to the device, whose checks know each allocation by
+  // itself, with nobody's bytes around it, and do not reuse at once what was freed.
+  std::shared_ptr<memory::Allocator> allocator;
   std::shared_ptr<Log> log;                      // nothing: silent. At info: printf of kernels on sim
   TuningTable tuning;                            // for this device
+  memory::PoolOptions pool;                      // for the context's own pool
 };
 
 class Context : public std::enable_shared_from_this<Context> {
@@ -27,6 +31,8 @@ class Context : public std::enable_shared_from_this<Context> {
   device::Device& device() const { return *device_; }
   jit::Jit& jit() const { return *jit_; }
   const std::shared_ptr<memory::Allocator>& allocator() const { return allocator_; }
+  // The allocator, where that is a pool; else nothing.
+  const std::shared_ptr<memory::Pool>& pool() const { return pool_; }
   Log& log() const { return *log_; }
   const TuningTable& tuning() const { return tuning_; }
   std::shared_ptr<device::Stream> make_stream(int priority = 0) const {
@@ -38,6 +44,7 @@ class Context : public std::enable_shared_from_this<Context> {
   std::shared_ptr<device::Device> device_;
   std::shared_ptr<Log> log_;
   std::unique_ptr<jit::Jit> jit_;
+  std::shared_ptr<memory::Pool> pool_;
   std::shared_ptr<memory::Allocator> allocator_;
   TuningTable tuning_;
 };
