@@ -4,59 +4,9 @@
 #include <cmath>
 
 #include "gpuforge/base/error.h"
-#include "gpuforge/base/suggest.h"
 #include "gpuforge/sched/scheduler_state.h"
 
 namespace gpuforge::sched {
-namespace {
-
-// Kahn's order; what remains is on a cycle or behind one.
-void check_cycles(std::span<const Task> tasks,
-                  const std::unordered_map<std::string_view, std::size_t>& batch) {
-  std::vector<std::size_t> missing(tasks.size());
-  std::vector<std::vector<std::size_t>> dependants(tasks.size());
-  std::vector<std::size_t> free;
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    for (const std::string& name : tasks[i].after) {
-      const auto found = batch.find(name);
-      if (found == batch.end()) continue;
-      dependants[found->second].push_back(i);
-      ++missing[i];
-    }
-    if (missing[i] == 0) free.push_back(i);
-  }
-  std::size_t done = 0;
-  while (!free.empty()) {
-    const std::size_t i = free.back();
-    free.pop_back();
-    ++done;
-    for (const std::size_t j : dependants[i]) {
-      if (--missing[j] == 0) free.push_back(j);
-    }
-  }
-  if (done == tasks.size()) return;
-  // Whoever still misses something waits for one that does as well: following that leads round the cycle.
-  std::size_t at = 0;
-  while (missing[at] == 0) ++at;
-  std::vector<std::size_t> path;
-  while (std::ranges::find(path, at) == path.end()) {
-    path.push_back(at);
-    for (const std::string& name : tasks[at].after) {
-      const auto found = batch.find(name);
-      if (found == batch.end() || missing[found->second] == 0) continue;
-      at = found->second;
-      break;
-    }
-  }
-  std::string cycle;
-  for (auto step = std::ranges::find(path, at); step != path.end(); ++step)
-    cycle += tasks[*step].name + " -> ";
-  throw Error(ErrorCode::invalid_argument,
-              format_text("sched: tasks wait for each other in a circle: {}{}", cycle, tasks[at].name));
-}
-
-}  // namespace
-
 Scheduler::Scheduler(SchedulerConfig config) : state_(std::make_unique<State>(std::move(config))) {}
 Scheduler::~Scheduler() = default;
 Scheduler::Scheduler(Scheduler&&) noexcept = default;
@@ -68,24 +18,13 @@ TaskId Scheduler::submit(Task task, double now_us) {
 
 std::vector<TaskId> Scheduler::submit_all(std::span<const Task> tasks, double now_us) {
   State& state = *state_;
-  std::unordered_map<std::string_view, std::size_t> batch;
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    check(tasks[i]);
-    state.find_partition(tasks[i]);
-    GPUFORGE_CHECK(batch.emplace(tasks[i].name, i).second && !state.by_name.contains(tasks[i].name),
-                   "sched: there are two tasks called {}; names are how tasks are told apart", tasks[i].name);
-  }
   for (const Task& task : tasks) {
-    for (const std::string& name : task.after) {
-      if (batch.contains(name) || state.by_name.contains(name)) continue;
-      std::vector<std::string> known;
-      for (const Task& other : tasks) known.push_back(other.name);
-      throw Error(ErrorCode::invalid_argument,
-                  format_text("sched: task {} waits for '{}', which is no task{}", task.name, name,
-                              did_you_mean(name, known)));
-    }
+    check(task);
+    state.find_partition(task);
+    GPUFORGE_CHECK(!state.by_name.contains(task.name),
+                   "sched: there are two tasks called {}; names are how tasks are told apart", task.name);
   }
-  check_cycles(tasks, batch);
+  check_dependencies(tasks, [&](const std::string& known) { return state.by_name.contains(known); });
   advance(now_us);
   std::vector<TaskId> ids;
   std::vector<std::uint32_t> indices;
@@ -167,12 +106,12 @@ void Scheduler::piece_done(TaskId id, double now_us, double used_us, After after
   } else if (after == After::rest) {
     state.set_state(record, TaskEvent::rest);
     state.stop_wanting(record);
-    if (record.evicting) state.evict(id.index);
+    if (record.evicting) state.leave_at_boundary(id.index);
   } else {
     state.set_state(record, TaskEvent::boundary);
     state.last = id;
     if (record.evicting) {
-      state.evict(id.index);
+      state.leave_at_boundary(id.index);
     } else {
       state.make_ready(id.index);
     }
@@ -199,11 +138,15 @@ void Scheduler::finish(TaskId id, double now_us) {
   state.end(id.index, TaskEvent::finish, Reason::done);
 }
 
-void Scheduler::fail(TaskId id, double now_us, std::string message) {
+void Scheduler::fail(TaskId id, double now_us, std::string message, double used_us) {
   State& state = *state_;
   TaskRecord& record = state.at(id);
   if (is_end(record.status.state)) return;
-  if (sched::on_device(record.status.state)) --state.on_device;
+  if (sched::on_device(record.status.state)) {
+    state.charge(record, std::max(used_us, 0.0));
+    ++record.status.pieces;
+    --state.on_device;
+  }
   record.status.message = std::move(message);
   state.now_us = std::max(state.now_us, now_us);
   state.end(id.index, TaskEvent::fail, Reason::body_failed);
@@ -239,6 +182,8 @@ TaskState Scheduler::state(TaskId id) const {
 TaskStatus Scheduler::status(TaskId id) const {
   const TaskRecord& record = state_->at(id);
   TaskStatus status = record.status;
+  status.virtual_us = record.turn.virtual_us;
+  status.held = record.held;
   if (record.joined) status.wanted_us += state_->used_us - record.joined_work_us;
   if (status.state == TaskState::queued) status.waited_us = state_->waited_us(record);
   return status;
@@ -275,7 +220,8 @@ std::vector<PartitionStatus> Scheduler::partitions() const {
                    .bandwidth_reserved = static_cast<double>(record.bandwidth_ppm) / 1e6,
                    .admitted = static_cast<int>(record.admitted.size()),
                    .queued = static_cast<int>(record.queue.size()),
-                   .used_us = record.used_us});
+                   .used_us = record.used_us,
+                   .clock_us = record.lane.clock_us()});
   }
   return all;
 }

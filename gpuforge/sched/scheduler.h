@@ -48,9 +48,11 @@ struct TaskStatus {
   std::optional<double> admitted_us;
   std::optional<double> started_us;
   std::optional<double> ended_us;
-  double waited_us = 0;  // for room, in all
-  double used_us = 0;    // device time
-  double wanted_us = 0;  // device time used by everybody while it wanted the device
+  double waited_us = 0;   // for room, in all
+  double used_us = 0;     // device time
+  double wanted_us = 0;   // device time used by everybody while it wanted the device
+  double virtual_us = 0;  // its time in the lane of its partition
+  bool held = false;      // at its share limit
   std::uint64_t pieces = 0;
   std::uint64_t preemptions = 0;
   std::uint64_t holds = 0;
@@ -70,6 +72,7 @@ struct PartitionStatus {
   int admitted = 0;
   int queued = 0;
   double used_us = 0;
+  double clock_us = 0;  // who is not past it is within its share
 };
 
 class Scheduler {
@@ -95,8 +98,8 @@ class Scheduler {
   void piece_done(TaskId id, double now_us, double used_us, After after);
   void wake(TaskId id, double now_us);    // an idle task has something to run again; no other is changed
   void finish(TaskId id, double now_us);  // idle: nothing more will come
-  // Its piece failed, or what makes its pieces did.
-  void fail(TaskId id, double now_us, std::string message);
+  // Its piece failed, after `used_us` on the device, or what makes its pieces did.
+  void fail(TaskId id, double now_us, std::string message, double used_us = 0);
   // False when it had ended already. One on the device ends when its piece is done.
   bool cancel(TaskId id, double now_us, std::string message = "cancelled");
   void forget(TaskId id);  // of a task that has ended

@@ -227,6 +227,12 @@ void Scheduler::State::evict(std::uint32_t index) {
   enqueue(index);
 }
 
+// Its stream and shares are free only now, though its memory was taken before.
+void Scheduler::State::leave_at_boundary(std::uint32_t index) {
+  evict(index);
+  room_appeared(partition_of(records[index]));
+}
+
 void Scheduler::State::grow(PartitionRecord& partition) {
   std::vector<std::uint32_t> short_of;
   for (const std::uint32_t index : partition.admitted) {

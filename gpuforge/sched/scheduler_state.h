@@ -98,6 +98,7 @@ struct Scheduler::State {
   void admit(std::uint32_t index);
   void reclaim(PartitionRecord& partition, std::uint64_t bytes, std::uint32_t wanted_by);
   void evict(std::uint32_t index);
+  void leave_at_boundary(std::uint32_t index);
   void grow(PartitionRecord& partition);
   void release(std::uint32_t index);
   void room_appeared(PartitionRecord& partition);

@@ -171,6 +171,18 @@ TEST(Scheduler, AnEvictedTaskGoesAtItsKernelBoundary) {
   EXPECT_EQ(scheduler.state(lent), TaskState::queued);
 }
 
+TEST(Scheduler, AStreamThatAnEvictedTaskLeavesIsUsedAtOnce) {
+  Scheduler scheduler(
+      {.memory_bytes = 100, .partitions = {{.name = "default", .memory_bytes = 100, .streams = 2}}});
+  const TaskId lent = scheduler.submit(best_effort("lent", 100), 0);
+  ASSERT_EQ(scheduler.next(0), lent);
+  scheduler.submit(guaranteed("kept", 100), 1);
+  const TaskId third = scheduler.submit(best_effort("third"), 2);
+  EXPECT_EQ(scheduler.state(third), TaskState::queued);
+  scheduler.piece_done(lent, 5, 5, After::more);
+  EXPECT_EQ(scheduler.state(third), TaskState::ready);
+}
+
 TEST(Scheduler, WhoHasWaitedItsPatienceOutIsNotOvertaken) {
   Scheduler scheduler({.memory_bytes = 100, .patience_us = 1000});
   const TaskId a = scheduler.submit(guaranteed("a", 60), 0);

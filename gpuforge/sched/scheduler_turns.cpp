@@ -4,6 +4,12 @@
 #include "gpuforge/sched/scheduler_state.h"
 
 namespace gpuforge::sched {
+namespace {
+
+// A debt below what a clock of days resolves is none: waiting for it would last no time, for ever.
+constexpr double kLeastDebtUs = 0.01;
+
+}  // namespace
 
 // Device time it may use goes up with its limit, by at most a burst.
 void Scheduler::State::refill(TaskRecord& record) const {
@@ -19,7 +25,7 @@ void Scheduler::State::make_ready(std::uint32_t index) {
   const double limit = share_limit(record.status.task);
   if (limit < 1) {
     refill(record);
-    if (record.tokens_us < 0) {
+    if (record.tokens_us < -kLeastDebtUs) {
       const double until_us = now_us - record.tokens_us / limit;
       stop_wanting(record);
       record.held = true;

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +50,11 @@ struct Task {
 
 // invalid_argument naming the task, what was expected and what was found.
 void check(const Task& task);
+
+// That tasks submitted together have different names, wait only for each other or for what was
+// `known_before`, and not in a circle: else an invalid_argument with the nearest name or the circle.
+void check_dependencies(std::span<const Task> tasks,
+                        const std::function<bool(const std::string&)>& known_before = {});
 
 double requested_share(const Task& task);
 double share_limit(const Task& task);
