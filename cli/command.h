@@ -10,7 +10,7 @@
 //   interrupt                                   signals
 //   lab_session, check_request, check_report    ops and device of the lab; what `check` is asked and shows
 //   verbs.h and a file per verb                 doctor, devices, compile, run, new, ops, check, bench,
-//   profile,
+//   profile, sched,
 //                                               layout, cache,
 //   completion, help, version
 // It parses and prints; what is decided is decided in the library.

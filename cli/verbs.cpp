@@ -6,7 +6,7 @@ namespace {
 constexpr const Command* kAll[] = {
     &kDoctorCommand,     &kDevicesCommand, &kCompileCommand,    &kRunCommand,  &kNewCommand,
     &kOpsCommand,        &kCheckCommand,   &kBenchCommand,      &kTuneCommand, &kProfileCommand,
-    &kLayoutCommand,     &kCacheCommand,   &kCompletionCommand, &kHelpCommand, &kVersionCommand,
+    &kSchedCommand, &kLayoutCommand,     &kCacheCommand,   &kCompletionCommand, &kHelpCommand, &kVersionCommand,
     &kCheckCasesCommand, &kProbeCommand};
 
 }  // namespace

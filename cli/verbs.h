@@ -16,6 +16,7 @@ extern const Command kCheckCommand;
 extern const Command kBenchCommand;
 extern const Command kNewCommand;
 extern const Command kTuneCommand;
+extern const Command kSchedCommand;
 extern const Command kLayoutCommand;
 extern const Command kProfileCommand;
 extern const Command kCacheCommand;

@@ -1,0 +1,103 @@
+"""gpuforge sched: workload files, simulated and on the CPU."""
+import json
+
+import cli_case
+from cli_case import CliTest
+
+TWO = """device: {memory: 8GiB}
+until: 200ms
+tasks:
+  - {name: served, class: guaranteed, memory: 2GiB, bandwidth: 0.3, requests: 100000, kernels: [{spin: 150us}]}
+  - {name: hog, memory: 8GiB, requests: 100000, kernels: [{spin: 1ms, vary: 0.2}]}
+"""
+
+
+class Sched(CliTest):
+    def test_a_table_of_tasks_partitions_and_decisions(self):
+        path = self.file("two.yaml", TWO + "expect:\n  - {task: served, share: 0.3}\n")
+        text = self.run_cli("sched", path, "--simulate").stdout
+        self.assertRegex(text, r"served +guaranteed +cancelled +0\.3 +0\.3\d\d ")
+        self.assertIn("compute 1 (soft: pacing by measured time)", text.replace("\n", " "))
+        self.assertIn("memory 8.0 GiB (hard: reservations never exceed it)", text.replace("\n", " "))
+        self.assertRegex(text, r"\d+ decisions: 1 admit, 1 throttle, ")
+        self.assertIn("all 1 expectations are met", text)
+        self.assertEqual(text, self.run_cli("sched", path, "--simulate").stdout)
+
+    def test_decisions_say_why(self):
+        path = self.file("two.yaml", TWO)
+        text = self.run_cli("sched", path, "--simulate", "--decisions").stdout
+        self.assertRegex(text, r"0 us  served  admit     2\.0 GiB are kept for it, 2\.0 GiB it may use;")
+        self.assertRegex(text, r"hog     throttle  may use 6\.0 GiB of its limit of 8\.0 GiB for now;")
+        self.assertRegex(text, r"hog     preempt   served goes first: priority 100 over 0")
+
+    def test_json(self):
+        document = self.document("sched", self.file("two.yaml", TWO), "--simulate", "--decisions")
+        self.assertEqual([task["name"] for task in document["tasks"]], ["served", "hog"])
+        self.assertAlmostEqual(document["tasks"][0]["share"], 0.3, delta=0.03)
+        self.assertEqual(len(document["decisions"]), document["decisions_made"])
+        self.assertEqual(document["decisions"][0]["inputs"]["reserved_bytes"], 2 << 30)
+        self.assertNotIn("decisions", self.document("sched", self.file("two.yaml", TWO), "--simulate"))
+
+    def test_a_trace(self):
+        path = self.folder / "trace.json"
+        self.run_cli("sched", self.file("two.yaml", TWO), "--simulate", "--trace", path)
+        events = json.loads(path.read_text())["traceEvents"]
+        self.assertEqual({e["args"]["name"] for e in events if e["name"] == "process_name"},
+                         {"tasks", "simulated", "decisions"})
+        kernels = [e for e in events if e.get("cat") == "kernel"]
+        self.assertGreater(len(kernels), 100)
+        self.assertTrue(all(e["ph"] == "X" and e["dur"] > 0 for e in kernels))
+        self.assertEqual([e["ts"] for e in events if "ts" in e], sorted(e["ts"] for e in events if "ts" in e))
+
+    def test_what_is_not_met_is_exit_code_1(self):
+        path = self.file("two.yaml", TWO + "expect:\n  - {task: hog, share: 0.9}\n")
+        result = self.run_cli("sched", path, "--simulate", code=1)
+        self.assertIn("two.yaml:7: expected hog to get 0.9", result.stdout.replace("\n", " "))
+        document = self.document("sched", path, "--simulate", code=1)
+        self.assertEqual((document["expectations"], len(document["unmet"])), (1, 1))
+
+    def test_a_failure_nobody_expected_is_exit_code_1(self):
+        path = self.file("bad.yaml", "tasks: [{name: a, kernels: [{spin: 1ms, fails: no weights}]}]")
+        self.assertIn("a failed: no weights", self.run_cli("sched", path, "--simulate", code=1).stdout)
+        self.file("bad.yaml", "tasks: [{name: a, kernels: [{spin: 1ms, fails: no weights}]}]\n"
+                  "expect: [{task: a, state: failed}]\n")
+        self.run_cli("sched", path, "--simulate")
+
+    def test_on_a_device_the_same_decisions_take_real_time(self):
+        path = self.file("ends.yaml", """until: 2s
+tasks:
+  - {name: served, class: guaranteed, bandwidth: 0.3, every: 5ms, requests: 10, kernels: [{spin: 200us, count: 3}]}
+  - {name: hog, cancel: 100ms, requests: 100000, kernels: [{spin: 500us}]}
+  - {name: broken, kernels: [{spin: 100us, fails: bad weights}]}
+expect:
+  - {task: served, state: completed}
+  - {task: hog, state: cancelled, message: cancelled by the workload}
+  - {task: broken, state: failed, message: bad weights}
+""")
+        for device in ("cpu", "sim"):
+            document = self.document("sched", path, "--device", device, "--decisions")
+            self.assertEqual((document["device"], document["unmet"]), (device, []))
+            served = document["tasks"][0]
+            self.assertEqual(served["requests"], 10)
+            self.assertGreaterEqual(served["latency_p50_us"], 600)
+            self.assertGreater(document["end_us"], 45000)
+        self.assertIn("all 3 expectations are met", self.run_cli("sched", path, "--device", "cpu").stdout)
+
+    def test_bad_files(self):
+        path = self.file("bad.yaml", "tasks:\n  - {name: a, class: gold, kernels: [{spin: 1ms}]}\n")
+        self.assertIn("bad.yaml:2: expected the class", self.error("sched", path, "--simulate", code=2))
+        self.assertIn("nowhere.yaml", self.error("sched", "nowhere.yaml", "--simulate", code=2))
+        path = self.file("bad.yaml", "tasks:\n  - {name: a, memory: 1GiB, kernels: [{spin: 1ms}]}\n")
+        self.assertIn("device: {memory: 80GiB}", self.error("sched", path, "--simulate", code=2))
+        self.assertIn("WORKLOAD.yaml", self.error("sched", code=2))
+
+    def test_a_narrow_terminal(self):
+        path = self.file("two.yaml", TWO)
+        for columns in (60, 100):
+            text = self.terminal("sched", str(path), "--simulate", columns=columns)
+            self.assertIn("served", text)
+            self.assertLessEqual(max(map(len, text.splitlines())), columns)
+
+
+if __name__ == "__main__":
+    cli_case.main()
