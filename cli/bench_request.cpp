@@ -180,14 +180,16 @@ const lab::Op& known_op(const FindOp& find, const Who& who, BenchRequest& reques
                         const lab::SuiteCase& listed) {
   const bool is_file = lab::names_kernel_file(listed.op);
   if (const auto found = request.ops.find(listed.op); found != request.ops.end()) return found->second;
+  lab::Op op;
   try {
-    lab::Op op = by_backend(find(listed.op), who);
-    std::string name = op.name;
-    return request.ops.insert_or_assign(std::move(name), std::move(op)).first->second;
+    op = find(listed.op);
   } catch (const Error& error) {
     if (is_file) throw;  // it names the file
     throw Error(error.code(), format_text("{}: {}", listed.where, error.message()));
   }
+  op = by_backend(std::move(op), who);
+  std::string name = op.name;
+  return request.ops.insert_or_assign(std::move(name), std::move(op)).first->second;
 }
 
 // The largest of the shapes that a kernel file is checked with, in its first dtype.

@@ -85,7 +85,7 @@ TEST(BenchRequest, FlagsReplaceWhatTheSuiteSays) {
 
 TEST(BenchRequest, ABackendIsOneOfThoseThereAre) {
   EXPECT_EQ(complaint({"--op", "copy_transpose", "--backend", "fast"}),
-            "--op: Unknown copy_transpose backend 'fast'; there are kernel, ref");
+            "Unknown copy_transpose backend 'fast'; there are kernel, ref");
   EXPECT_EQ(complaint({"mine.cu", "--backend", "fast"}),
             "Unknown mine backend 'fast'; there are kernel, ref");
   EXPECT_EQ(cases_of({"mine_backward.cu", "--backend", "ref"}),
