@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(kThreads* kRows)
     rms_backward(T* dx, float* scales, const T* dy, const T* x, const T* weight, float eps,
                  const __grid_constant__ Rows<kArrays> rows) {
   using Group = RowGroup<kThreads, kRows, kColumns>;
-  using Row = HeldRow<T, kVector, kItems, kThreads, 2>;  // of three arrays: 4 would spill in large blocks
+  using Row = HeldRow<T, kVector, kItems, kThreads, (kThreads > 512 ? 1 : 2)>;  // of three arrays: no spills
   __shared__ FloatPair slots[Group::kSlots];
   const bool present = Group::row() < rows.count;
   const long long present_length = present ? rows.length : 0;
