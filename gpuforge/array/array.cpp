@@ -38,7 +38,8 @@ Array::Storage::~Storage() {
   for (const auto& visitor : visitors) {
     try {
       if (visitor->capturing()) {
-        // An event recorded there would draw the home stream into the capture: the memory goes with the graph.
+        // An event recorded there would draw the home stream into the capture: the memory goes with the
+        // graph.
         auto kept = std::make_shared<memory::Buffer>(std::move(buffer));
         if (visitor->keep_in_capture(kept)) return;
         buffer = std::move(*kept);

@@ -99,9 +99,10 @@ TEST_P(ArrayMemoryTest, OutOfMemoryNamesSizeQuotaAndHolders) {
   options.pool.quota_bytes = 4 << 20;
   const auto context = Context::make(context_->device().shared_from_this(), std::move(options));
   const Array a = empty(context, {2 << 20}, DType::u8, *stream_, context->pool()->tagged("cache"));
-  EXPECT_THAT(error_of([&] { empty(context, {3 << 20}, DType::u8, *stream_); }),
-              testing::AllOf(testing::HasSubstr("out_of_memory"), testing::HasSubstr("3145728 bytes wanted"),
-                             testing::HasSubstr("quota of 4194304 bytes"), testing::HasSubstr("cache 2048.0 KiB")));
+  EXPECT_THAT(
+      error_of([&] { empty(context, {3 << 20}, DType::u8, *stream_); }),
+      testing::AllOf(testing::HasSubstr("out_of_memory"), testing::HasSubstr("3145728 bytes wanted"),
+                     testing::HasSubstr("quota of 4194304 bytes"), testing::HasSubstr("cache 2048.0 KiB")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Cpu, ArrayMemoryTest, testing::Values("cpu"), device_case_name);

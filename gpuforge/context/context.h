@@ -19,9 +19,9 @@ struct ContextOptions {
   // Nothing: a pool (memory/pool.h); on sim straight to the device, whose checks know each allocation by
   // itself, with nobody's bytes around it, and do not reuse at once what was freed.
   std::shared_ptr<memory::Allocator> allocator;
-  std::shared_ptr<Log> log;                      // nothing: silent. At info: printf of kernels on sim
-  TuningTable tuning;                            // for this device
-  memory::PoolOptions pool;                      // for the context's own pool
+  std::shared_ptr<Log> log;  // nothing: silent. At info: printf of kernels on sim
+  TuningTable tuning;        // for this device
+  memory::PoolOptions pool;  // for the context's own pool
 };
 
 class Context : public std::enable_shared_from_this<Context> {

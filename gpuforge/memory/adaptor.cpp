@@ -42,10 +42,11 @@ class LimitAllocator final : public Wrapper<Allocator> {
     {
       const std::lock_guard lock(mutex_);
       if (bytes > limit_ - std::min(limit_, live_)) {
-        throw Error(ErrorCode::out_of_memory,
-                    format_text("{}: an allocation of {} bytes wanted, and of a limit of {} bytes {} are free; "
-                                "free something first, or raise the limit",
-                                name(), bytes, limit_, limit_ - std::min(limit_, live_)));
+        throw Error(
+            ErrorCode::out_of_memory,
+            format_text("{}: an allocation of {} bytes wanted, and of a limit of {} bytes {} are free; "
+                        "free something first, or raise the limit",
+                        name(), bytes, limit_, limit_ - std::min(limit_, live_)));
       }
       live_ += bytes;
     }
@@ -160,10 +161,11 @@ class FailingAllocator final : public Wrapper<Allocator> {
 
   Address allocate(std::size_t bytes, device::Stream& stream) override {
     if (const std::size_t number = failing()) {
-      throw Error(ErrorCode::out_of_memory,
-                  format_text("{}: an allocation of {} bytes wanted, {} bytes are free, and allocation {} was "
-                              "to fail",
-                              name(), bytes, inner().device().memory_info().free_bytes, number));
+      throw Error(
+          ErrorCode::out_of_memory,
+          format_text("{}: an allocation of {} bytes wanted, {} bytes are free, and allocation {} was "
+                      "to fail",
+                      name(), bytes, inner().device().memory_info().free_bytes, number));
     }
     return inner().allocate(bytes, stream);
   }

@@ -13,7 +13,8 @@
 
 namespace gpuforge::memory {
 
-// Never more than `bytes` live at once, as asked for; beyond, out_of_memory with size, limit and what is live.
+// Never more than `bytes` live at once, as asked for; beyond, out_of_memory with size, limit and what is
+// live.
 std::shared_ptr<Allocator> make_limit_allocator(std::shared_ptr<Allocator> inner, std::size_t bytes);
 
 struct AllocationStatistics {

@@ -32,7 +32,8 @@ std::string message_of(const std::function<void()>& call) {
 TEST_F(AdaptorTest, ALimitIsKept) {
   const auto limited = make_limit_allocator(pool_, 1000);
   const device::Address a = limited->allocate(600, *stream_);
-  EXPECT_THAT(message_of([&] { limited->allocate(500, *stream_); }), HasSubstr("limit of 1000 bytes 400 are free"));
+  EXPECT_THAT(message_of([&] { limited->allocate(500, *stream_); }),
+              HasSubstr("limit of 1000 bytes 400 are free"));
   const device::Address b = limited->allocate(400, *stream_);
   limited->free(a, 600, *stream_);
   const device::Address c = limited->allocate(600, *stream_);
@@ -131,7 +132,8 @@ TEST(Trace, MistakesNameTheLine) {
   const auto message = [](const char* text) { return message_of([&] { parse_trace(text); }); };
   EXPECT_TRUE(parse_trace("").empty());
   EXPECT_THAT(message("a 1 2 0\nb 1\n"), HasSubstr("line 2: \"a ID BYTES STREAM\" or \"f ID STREAM\""));
-  EXPECT_THAT(message("a 1 -2 0\n"), HasSubstr("line 1: the size was expected to be a number, and is \"-2\""));
+  EXPECT_THAT(message("a 1 -2 0\n"),
+              HasSubstr("line 1: the size was expected to be a number, and is \"-2\""));
   EXPECT_THAT(message("a 1 99999999999999999999 0\n"), HasSubstr("the size"));
   EXPECT_THAT(message("a 1 2 0\na 1 2 0\n"), HasSubstr("line 2: block 1 is allocated twice"));
   EXPECT_THAT(message("f 3 0\n"), HasSubstr("line 1: block 3 is freed and not live"));
@@ -155,8 +157,8 @@ TEST(Trace, TheLlmLoadIsWellFormedAndTheSameEachTime) {
   EXPECT_THROW(llm_trace(options), Error);
 }
 
-// The bar of the pool: what it reserves at most is at most a tenth above what is wanted at most. Also when the
-// stream lags behind all the time, so that no page can be moved.
+// The bar of the pool: what it reserves at most is at most a tenth above what is wanted at most. Also when
+// the stream lags behind all the time, so that no page can be moved.
 TEST(Trace, ThePoolReservesAtMostATenthMoreThanTheLlmLoadNeeds) {
   const auto device = device::make_cpu_device();
   const std::shared_ptr<device::Stream> streams[] = {device->make_stream()};
@@ -170,8 +172,8 @@ TEST(Trace, ThePoolReservesAtMostATenthMoreThanTheLlmLoadNeeds) {
     if (seed == 3) streams[0]->enqueue(gate.work());
     replay(trace, *pool, streams);
     EXPECT_EQ(pool->statistics().moved_pages == 0, seed == 3);
-    const double ratio = static_cast<double>(pool->statistics().peak_reserved_bytes) /
-                         static_cast<double>(peak_bytes(trace));
+    const double ratio =
+        static_cast<double>(pool->statistics().peak_reserved_bytes) / static_cast<double>(peak_bytes(trace));
     EXPECT_LE(ratio, 1.10) << to_string(pool->statistics());
     EXPECT_GE(ratio, 1.0);
   }

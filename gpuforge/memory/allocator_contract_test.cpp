@@ -50,7 +50,9 @@ std::shared_ptr<Allocator> failing_never(std::shared_ptr<device::Device> device)
 
 AllocatorCase fake_case(decltype(AllocatorCase::make) make) {
   AllocatorCase result{"fake", std::move(make), nullptr, nullptr};
-  result.open = [] { return device::make_cuda_device(cuda::Driver::load(fake_driver::FakeDriver::search()), 0); };
+  result.open = [] {
+    return device::make_cuda_device(cuda::Driver::load(fake_driver::FakeDriver::search()), 0);
+  };
   result.finish = [] {
     const auto library = cuda::SharedLibrary::open(GPUFORGE_FAKE_DRIVER_DIR "/libcuda.so.1");
     const auto count = reinterpret_cast<void (*)(FakeCudaCounters*)>(library->symbol("fake_cuda_counters"));
@@ -69,8 +71,8 @@ auto cases(std::shared_ptr<Allocator> (*make)(std::shared_ptr<device::Device>)) 
   return testing::Values(AllocatorCase{"cpu", make, nullptr, nullptr},
                          AllocatorCase{"sim", make, nullptr, nullptr}, fake_case(make));
 }
-INSTANTIATE_TEST_SUITE_P(DeviceAllocator, AllocatorContract,
-                         cases(make_device_allocator), allocator_case_name);
+INSTANTIATE_TEST_SUITE_P(DeviceAllocator, AllocatorContract, cases(make_device_allocator),
+                         allocator_case_name);
 INSTANTIATE_TEST_SUITE_P(DeviceAllocatorGpu, AllocatorContract,
                          testing::Values(AllocatorCase{"cuda:0", make_device_allocator, nullptr, nullptr}),
                          allocator_case_name);

@@ -83,8 +83,8 @@ BENCHMARK(BM_DeviceCached)->Apply(sizes);
 
 LlmTraceOptions llm_options(const device::Device& device) {
   LlmTraceOptions options;
-  options.weight_bytes = device.facts().kind == device::DeviceKind::cuda ? std::size_t{16} << 30
-                                                                         : std::size_t{1} << 30;
+  options.weight_bytes =
+      device.facts().kind == device::DeviceKind::cuda ? std::size_t{16} << 30 : std::size_t{1} << 30;
   return options;
 }
 
@@ -101,7 +101,8 @@ void run_llm(benchmark::State& state, bool pooled) {
     state.counters["ns_per_step_again"] = again.count() / static_cast<double>(trace.size());
     if (pooled) {
       state.counters["peak_reserved_over_requested"] =
-          static_cast<double>(pool->statistics().peak_reserved_bytes) / static_cast<double>(peak_bytes(trace));
+          static_cast<double>(pool->statistics().peak_reserved_bytes) /
+          static_cast<double>(peak_bytes(trace));
       state.counters["reuse_share"] = static_cast<double>(pool->statistics().reuses) /
                                       static_cast<double>(pool->statistics().allocations);
     }

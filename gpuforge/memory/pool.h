@@ -36,7 +36,7 @@ namespace gpuforge::memory {
 struct PoolOptions {
   std::size_t quota_bytes = 0;       // 0: as much as the device has
   std::size_t page_bytes = 0;        // 0: 2 MiB; else a multiple of it and of the device's granularity
-  bool virtual_memory = true;   // false: as on a device that has none
+  bool virtual_memory = true;        // false: as on a device that has none
   double soft_share = 0.80;          // of the quota: evictable blocks are copied out ahead of need
   double hard_share = 0.95;          // of the quota: their memory is taken
   std::shared_ptr<PinnedPool> host;  // where evicted blocks go; nothing: a pool of its own, without quota

@@ -114,8 +114,8 @@ void PoolImpl::relieve_pressure() {
   };
   std::size_t used = reserved_ - memory_->spare.size() * page_bytes_;
   if (used > share(options_.hard_share)) {
-    used -= std::min(used, page_bytes_ * take_from_evictables(
-                                             (used - share(options_.hard_share)) / page_bytes_ + 1));
+    used -= std::min(
+        used, page_bytes_ * take_from_evictables((used - share(options_.hard_share)) / page_bytes_ + 1));
   }
   if (used <= share(options_.soft_share)) return;
   // Ahead of need: whoever uses such a block before it goes loses nothing but the copy.

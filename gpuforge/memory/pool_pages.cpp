@@ -12,6 +12,9 @@ namespace {
 constexpr std::size_t kRegionBytes = std::size_t{1} << 30;        // addresses cost nothing
 constexpr std::size_t kFixedRegionBytes = std::size_t{32} << 20;  // memory does
 
+// Below, it is quicker to try than to ask how much the device has.
+constexpr std::size_t kAskDeviceBytes = std::size_t{256} << 20;
+
 std::size_t round_up(std::size_t value, std::size_t step) {
   return (value + step - 1) / step * step;
 }
@@ -121,15 +124,23 @@ Region* PoolImpl::add_region(Arena& arena, std::size_t units, StreamEntry* by, E
 bool PoolImpl::get_pages(std::size_t count, std::vector<std::shared_ptr<device::PhysicalBlock>>& pages,
                          Effort effort) {
   std::vector<std::shared_ptr<device::PhysicalBlock>>& spare = memory_->spare;
-  // What can never be is said at once, without giving up anything for it.
-  const bool possible = limit() / page_bytes_ >= count;
+  // What can never be is said at once, without growing or giving up anything for it.
+  bool possible = limit() / page_bytes_ >= count;
+  if (possible && count > spare.size() && (count - spare.size()) * page_bytes_ > kAskDeviceBytes) {
+    possible = (count - spare.size()) * page_bytes_ <= device_->memory_info().free_bytes + reserved_;
+  }
+  const std::size_t before = reserved_;
   while (possible && spare.size() < count) {
     const std::size_t missing = count - spare.size();
     if (harvest(missing) > 0 || grow(missing)) continue;
     if (effort == Effort::every && make_room(missing)) continue;
     break;
   }
-  if (spare.size() < count) return false;
+  if (spare.size() < count) {
+    // Others of this device can have what was not enough.
+    for (; reserved_ > before && !spare.empty(); spare.pop_back()) reserved_ -= page_bytes_;
+    return false;
+  }
   pages.assign(std::make_move_iterator(spare.end() - static_cast<std::ptrdiff_t>(count)),
                std::make_move_iterator(spare.end()));
   spare.resize(spare.size() - count);

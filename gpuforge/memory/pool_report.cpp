@@ -82,7 +82,8 @@ Hold PoolImpl::pin(Address address, std::size_t bytes) {
   });
 }
 
-std::shared_ptr<Allocator> PoolImpl::reserve(std::size_t bytes, ReservationKind kind, const std::string& tag) {
+std::shared_ptr<Allocator> PoolImpl::reserve(std::size_t bytes, ReservationKind kind,
+                                             const std::string& tag) {
   const auto end = [pool = shared_from_this(), bytes, kind](const void*) {
     pool->end_reservation(bytes, kind);
   };
@@ -128,7 +129,8 @@ std::shared_ptr<Allocator> PoolImpl::reserve(std::size_t bytes, ReservationKind 
   const auto end_hard = [pool = shared_from_this(), size = part->options_.quota_bytes](const void*) {
     pool->end_reservation(size, ReservationKind::hard);
   };
-  return std::make_shared<TaggedAllocator>(part, part->tag_number(tag), Use::resident, Hold(nullptr, end_hard));
+  return std::make_shared<TaggedAllocator>(part, part->tag_number(tag), Use::resident,
+                                           Hold(nullptr, end_hard));
 }
 
 void PoolImpl::end_reservation(std::size_t bytes, ReservationKind kind) noexcept {
@@ -170,8 +172,8 @@ PoolStatistics PoolImpl::statistics_locked() const {
   }
   for (std::size_t i = 0; i < tag_names_.size(); ++i) {
     if (tags[i].blocks == 0) continue;
-    result.tags.push_back({tag_names_[i], static_cast<std::size_t>(tags[i].bytes),
-                           static_cast<std::size_t>(tags[i].blocks)});
+    result.tags.push_back(
+        {tag_names_[i], static_cast<std::size_t>(tags[i].bytes), static_cast<std::size_t>(tags[i].blocks)});
     result.requested_bytes += static_cast<std::size_t>(tags[i].bytes);
     result.blocks += static_cast<std::size_t>(tags[i].blocks);
   }
@@ -210,27 +212,26 @@ void PoolImpl::fail_out_of_memory(std::size_t bytes) const {
   } else {
     free_bytes += device_->memory_info().free_bytes;
   }
-  throw Error(ErrorCode::out_of_memory,
-              format_text("{}: an allocation of {} bytes wanted, {} bytes are free; the pool has {}. Held: {}{}. "
-                          "Free arrays that are not needed, or {}",
-                          now.device, bytes, free_bytes, quota, holders.empty() ? "nothing" : holders,
-                          now.pinned_blocks == 0
-                              ? ""
-                              : format_text(" ({} blocks are pinned)", now.pinned_blocks),
-                          now.quota_bytes > 0
-                              ? "raise the quota (PoolOptions::quota_bytes); arrays made evictable can go to "
-                                "the host meanwhile"
-                              : "use a device with more memory; arrays made evictable can go to the host "
-                                "meanwhile"),
-              to_string(now));
+  throw Error(
+      ErrorCode::out_of_memory,
+      format_text("{}: an allocation of {} bytes wanted, {} bytes are free; the pool has {}. Held: {}{}. "
+                  "Free arrays that are not needed, or {}",
+                  now.device, bytes, free_bytes, quota, holders.empty() ? "nothing" : holders,
+                  now.pinned_blocks == 0 ? "" : format_text(" ({} blocks are pinned)", now.pinned_blocks),
+                  now.quota_bytes > 0
+                      ? "raise the quota (PoolOptions::quota_bytes); arrays made evictable can go to "
+                        "the host meanwhile"
+                      : "use a device with more memory; arrays made evictable can go to the host "
+                        "meanwhile"),
+      to_string(now));
 }
 
 std::string to_string(const PoolStatistics& now) {
-  std::string text = format_text(
-      "{}: {} in {} blocks requested, {} reserved (most {}), {} cached, quota {}\n", now.device,
-      size_text(now.requested_bytes), now.blocks, size_text(now.reserved_bytes),
-      size_text(now.peak_reserved_bytes), size_text(now.cached_bytes),
-      now.quota_bytes == 0 ? "none" : size_text(now.quota_bytes));
+  std::string text =
+      format_text("{}: {} in {} blocks requested, {} reserved (most {}), {} cached, quota {}\n", now.device,
+                  size_text(now.requested_bytes), now.blocks, size_text(now.reserved_bytes),
+                  size_text(now.peak_reserved_bytes), size_text(now.cached_bytes),
+                  now.quota_bytes == 0 ? "none" : size_text(now.quota_bytes));
   text += format_text("{} allocations, {} of them from a stream's cache; {} pages made, {} moved\n",
                       now.allocations, now.reuses, now.grown_pages, now.moved_pages);
   text += format_text("waits: {} of streams, {} of callers; {} evictions, {} brought back, {} outside\n",

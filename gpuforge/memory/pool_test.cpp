@@ -70,7 +70,8 @@ TEST_F(PoolTest, AnotherStreamGetsABlockWhenTheEventHasPassed) {
   EXPECT_TRUE(seen) << "the freed block is never handed to the other stream";
 }
 
-// Full, and all that is free is another stream's, which is busy: the taker's stream waits, and not the caller.
+// Full, and all that is free is another stream's, which is busy: the taker's stream waits, and not the
+// caller.
 TEST_F(PoolTest, WithoutRoomTheTakersStreamWaits) {
   make(4 << 20);
   const auto other = device_->make_stream();
@@ -138,6 +139,19 @@ TEST_F(PoolTest, TheQuotaCountsWhatIsReserved) {
   EXPECT_GE(pool_->statistics().reserved_bytes, std::size_t{13} << 20) << "cached memory is reserved";
   EXPECT_EQ(refusal(10 << 20), "") << "cached memory goes before anything is refused";
   EXPECT_LE(pool_->statistics().peak_reserved_bytes, std::size_t{16} << 20);
+}
+
+// A request that cannot be met takes nothing.
+TEST_F(PoolTest, WhatIsRefusedLeavesNothingBehind) {
+  make();
+  const std::size_t all = device_->memory_info().total_bytes;
+  EXPECT_THAT(refusal(all * 2), HasSubstr("no quota"));
+  EXPECT_EQ(pool_->statistics().peak_reserved_bytes, 0u) << "nothing was even tried";
+  make(8 << 20);
+  const device::Address kept = pool_->allocate(5 << 20, *stream_);
+  EXPECT_NE(refusal(7 << 20), "");
+  EXPECT_LE(pool_->statistics().reserved_bytes, (std::size_t{5} << 20) + (64 << 10));
+  pool_->free(kept, 5 << 20, *stream_);
 }
 
 TEST_F(PoolTest, WaitsForWorkBeforeItRefuses) {

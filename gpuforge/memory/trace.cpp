@@ -73,7 +73,8 @@ class LlmTraceMaker {
     weights_.push_back(allocate(layer));  // the embedding
     hidden_bytes_ = std::max<std::size_t>(layer / 16384, 256);
     for (std::size_t i = 0; i < options_.layers; ++i) {
-      for (const std::size_t share : {20, 10, 10, 20, 60, 60, 60}) weights_.push_back(allocate(layer * share / 240));
+      for (const std::size_t share : {20, 10, 10, 20, 60, 60, 60})
+        weights_.push_back(allocate(layer * share / 240));
       weights_.push_back(allocate(hidden_bytes_));
       weights_.push_back(allocate(hidden_bytes_));
     }
@@ -248,7 +249,8 @@ void replay(std::span<const TraceStep> trace, Allocator& allocator,
 
 Trace llm_trace(const LlmTraceOptions& options) {
   GPUFORGE_CHECK(options.layers > 0 && options.weight_bytes >= options.layers * 1024,
-                 "trace: {} bytes of weights for {} layers is too little", options.weight_bytes, options.layers);
+                 "trace: {} bytes of weights for {} layers is too little", options.weight_bytes,
+                 options.layers);
   return LlmTraceMaker(options).make();
 }
 
