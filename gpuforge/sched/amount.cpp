@@ -76,8 +76,9 @@ std::string show_bytes(std::uint64_t bytes) {
 }
 
 std::string show_us(double microseconds) {
-  if (microseconds < 999.5) return format_text("{:.0f} us", microseconds);
-  if (microseconds < 999500) return format_text("{:.2f} ms", microseconds / 1e3);
+  const double size = std::abs(microseconds);
+  if (size < 999.5) return format_text("{:.0f} us", microseconds);
+  if (size < 999500) return format_text("{:.2f} ms", microseconds / 1e3);
   return format_text("{:.2f} s", microseconds / 1e6);
 }
 

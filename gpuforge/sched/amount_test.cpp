@@ -36,6 +36,7 @@ TEST(SchedAmount, TheyAreShown) {
   EXPECT_EQ(show_us(999), "999 us");
   EXPECT_EQ(show_us(1200), "1.20 ms");
   EXPECT_EQ(show_us(2.5e6), "2.50 s");
+  EXPECT_EQ(show_us(-18750), "-18.75 ms");
 }
 
 }  // namespace

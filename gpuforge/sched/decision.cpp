@@ -51,10 +51,11 @@ constexpr std::array<ReasonRow, kReasonCount> kReasons = {{
      "{0} go back, {1} are left: {3} has {2} kept for it"},
     {"within_share",
      {"virtual_us", "clock_us", "weight"},
-     "the highest class within its share: its time {0} is not past the common {1}; weight {2}"},
+     "the highest class within its share (its clock, {0}, is not past the common one, {1}); weight {2}"},
     {"device_free",
      {"virtual_us", "clock_us", "weight"},
-     "past its share (its time {0}, the common {1}), but nobody within theirs wants the device; weight {2}"},
+     "past its share (its clock, {0}, the common one, {1}), but nobody within theirs wants the device; "
+     "weight {2}"},
     {"higher_class", {"priority", "other_priority", ""}, "{3} goes first: priority {1} over {0}"},
     {"at_share_limit",
      {"limit", "until_us", "debt_us"},
