@@ -1,11 +1,13 @@
 // gpuforge devices: what this machine can run on.
 #include "cli/device_json.h"
+#include "cli/devices_watch.h"
 #include "cli/quantity.h"
 #include "cli/report.h"
 #include "cli/session.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "gpuforge/device/open_device.h"
+#include "gpuforge/sched/amount.h"
 
 namespace gpuforge::cli {
 namespace {
@@ -14,7 +16,22 @@ std::string shown(std::size_t bytes) {
   return bytes > 0 ? show_bytes(bytes) : std::string("-");
 }
 
-int run(Session& session, const Invocation&) {
+int watch(Session& session, const Invocation& invocation) {
+  const std::string every = *invocation.value("watch");
+  double every_s = 1;
+  if (!every.empty()) {
+    const auto us = sched::parse_duration_us(every);
+    GPUFORGE_CHECK(us && *us >= 10'000,
+                   "--watch takes a time of at least 10ms, such as 500ms or 2s; found '{}'", every);
+    every_s = *us / 1e6;
+  }
+  const auto looks = invocation.value("looks");
+  return watch_devices(session, every_s, looks ? require_count("--looks", *looks, 1, INT64_MAX) : 0);
+}
+
+int run(Session& session, const Invocation& invocation) {
+  if (invocation.has("watch")) return watch(session, invocation);
+  GPUFORGE_CHECK(!invocation.has("looks"), "--looks goes with --watch");
   const auto devices = [&] {
     const Progress progress(session.messages, "asking the CUDA driver");
     return device::list_devices(cuda::search_options(session.environment));
@@ -50,9 +67,17 @@ int run(Session& session, const Invocation&) {
   return kDone;
 }
 
+constexpr Option kOptions[] = {
+    {.name = "watch",
+     .value = "TIME",
+     .help = "live use: memory, and from NVML how busy GPUs are; --watch=500ms looks that often (1s)",
+     .value_optional = true},
+    {.name = "looks", .value = "N", .help = "with --watch: so many, then end"},
+};
 constexpr Example kExamples[] = {
     {.line = "gpuforge devices", .meaning = "a table; the first column is what --device takes"},
     {.line = "gpuforge devices --json", .meaning = "every fact, for scripts"},
+    {.line = "gpuforge devices --watch", .meaning = "what is in use, every second, until Ctrl-C"},
 };
 
 }  // namespace
@@ -60,7 +85,8 @@ constexpr Example kExamples[] = {
 const Command kDevicesCommand = {
     .name = "devices",
     .summary = "list GPUs, simulator and CPU, usable or why not",
-    .usage = "[--json]",
+    .usage = "[--watch[=TIME] [--looks N]] [--json]",
+    .options = kOptions,
     .examples = kExamples,
     .run = run,
 };

@@ -13,26 +13,47 @@ namespace {
 
 using sched::show_us;
 
-std::string task_table(const sched::RunReport& report, bool wide) {
-  Table table(wide ? std::vector<std::string>{"task", "class", "state", ">asked", ">share", ">used",
-                                              ">requests", ">p50", ">p99"}
-                   : std::vector<std::string>{"task", "state", ">share", ">p99"});
+std::string latency(const sched::TaskReport& task, double part) {
+  return task.latencies_us.empty() ? std::string("-") : show_us(sched::percentile(task.latencies_us, part));
+}
+
+// `detail` 2: all columns; 1: those that most look for; 0: what fits almost anywhere.
+std::string task_table(const sched::RunReport& report, int detail) {
+  struct Column {
+    const char* heading;
+    int detail;
+    std::string (*cell)(const sched::TaskReport&);
+  };
+  using Task = const sched::TaskReport&;
+  static constexpr Column kColumns[] = {
+      {"task", 0, [](Task task) { return task.status.task.name; }},
+      {"class", 1, [](Task task) { return std::string(name(task.status.task.qos)); }},
+      {"state", 0, [](Task task) { return std::string(name(task.status.state)); }},
+      {">asked", 1,
+       [](Task task) {
+         const double asked = requested_share(task.status.task);
+         return asked > 0 ? format_text("{:.3g}", asked) : std::string("-");
+       }},
+      {">share", 0,
+       [](Task task) {
+         return task.status.used_us > 0 ? format_text("{:.3f}", task.status.share()) : std::string("-");
+       }},
+      {">used", 2, [](Task task) { return show_us(task.status.used_us); }},
+      {">done", 2, [](Task task) { return format_text("{}", task.latencies_us.size()); }},
+      {">p50", 1, [](Task task) { return latency(task, 0.5); }},
+      {">p99", 0, [](Task task) { return latency(task, 0.99); }},
+  };
+  std::vector<std::string> headings;
+  for (const Column& column : kColumns) {
+    if (column.detail <= detail) headings.emplace_back(column.heading);
+  }
+  Table table(headings);
   for (const sched::TaskReport& task : report.tasks) {
-    const sched::TaskStatus& status = task.status;
-    const double asked = requested_share(status.task);
-    const std::string share = status.used_us > 0 ? format_text("{:.3f}", status.share()) : std::string("-");
-    const std::string p99 =
-        task.latencies_us.empty() ? std::string("-") : show_us(sched::percentile(task.latencies_us, 0.99));
-    if (!wide) {
-      table.add_row({status.task.name, std::string(name(status.state)), share, p99});
-      continue;
+    std::vector<std::string> cells;
+    for (const Column& column : kColumns) {
+      if (column.detail <= detail) cells.push_back(column.cell(task));
     }
-    table.add_row(
-        {status.task.name, std::string(name(status.task.qos)), std::string(name(status.state)),
-         asked > 0 ? format_text("{:.3g}", asked) : std::string("-"), share, show_us(status.used_us),
-         format_text("{}", task.latencies_us.size()),
-         task.latencies_us.empty() ? std::string("-") : show_us(sched::percentile(task.latencies_us, 0.5)),
-         p99});
+    table.add_row(std::move(cells));
   }
   return table.text();
 }
@@ -83,8 +104,11 @@ std::string counts_text(const sched::RunReport& report, int columns) {
 }  // namespace
 
 std::string sched_text(const sched::RunReport& report, int columns) {
-  std::string text = task_table(report, true);
-  if (widest_line(text) > columns) text = task_table(report, false);
+  std::string text;
+  for (int detail = 2; detail >= 0; --detail) {
+    text = task_table(report, detail);
+    if (widest_line(text) <= columns) break;
+  }
   std::string reasons;
   for (const sched::TaskReport& task : report.tasks) {
     if (task.status.message.empty()) continue;

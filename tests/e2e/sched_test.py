@@ -1,5 +1,7 @@
 """gpuforge sched: workload files, simulated and on the CPU."""
 import json
+import shutil
+import subprocess
 
 import cli_case
 from cli_case import CliTest
@@ -16,6 +18,7 @@ class Sched(CliTest):
     def test_a_table_of_tasks_partitions_and_decisions(self):
         path = self.file("two.yaml", TWO + "expect:\n  - {task: served, share: 0.3}\n")
         text = self.run_cli("sched", path, "--simulate").stdout
+        self.assertRegex(text, r"task +class +state +asked +share +used +done +p50 +p99\n")
         self.assertRegex(text, r"served +guaranteed +cancelled +0\.3 +0\.3\d\d ")
         self.assertIn("compute 1 (soft: pacing by measured time)", text.replace("\n", " "))
         self.assertIn("memory 8.0 GiB (hard: reservations never exceed it)", text.replace("\n", " "))
@@ -93,10 +96,50 @@ expect:
 
     def test_a_narrow_terminal(self):
         path = self.file("two.yaml", TWO)
-        for columns in (60, 100):
+        for columns, heading in ((40, "task    state "), (70, "task    class "), (100, "task    class ")):
             text = self.terminal("sched", str(path), "--simulate", columns=columns)
-            self.assertIn("served", text)
+            self.assertTrue(text.startswith(heading), text)
             self.assertLessEqual(max(map(len, text.splitlines())), columns)
+
+    def test_devices_watched_without_nvml(self):
+        environment = {"GPUFORGE_LIBRARY_PATH": "none"}
+        result = self.run_cli("devices", "--watch=10ms", "--looks", "2", env=environment)
+        self.assertIn("NVML is not there, so memory alone is shown", result.stderr)
+        self.assertEqual(len([line for line in result.stdout.splitlines() if line.startswith("cpu ")]), 2)
+        result = self.run_cli("--json", "devices", "--watch=10ms", "--looks", "3", env=environment)
+        looks = [json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual([(look["nvml"], look["use"][0]["device"]) for look in looks], [(False, "cpu")] * 3)
+        self.assertGreater(looks[0]["use"][0]["memory_used_bytes"], 0)
+        self.assertLess(looks[0]["seconds"], looks[2]["seconds"])
+        self.assertIn("--looks goes with --watch", self.error("devices", "--looks", "2", code=2))
+        self.assertIn("at least 10ms", self.error("devices", "--watch=soon", code=2))
+
+    def test_devices_watched_with_nvml(self):
+        compiler = shutil.which("cc") or shutil.which("gcc")
+        if compiler is None:
+            self.skipTest("no C compiler to make a stand-in NVML with")
+        source = self.file("nvml.c", NVML)
+        (self.folder / "nvml").mkdir()
+        subprocess.run([compiler, "-shared", "-fPIC", "-o", self.folder / "nvml" / "libnvidia-ml.so.1", source], check=True)
+        environment = {"GPUFORGE_LIBRARY_PATH": f"{self.folder}/nvml:none"}
+        result = self.run_cli("devices", "--watch", "--looks", "1", env=environment)
+        self.assertRegex(result.stdout, r"gpu 0 +4\.0 GiB +140\.0 GiB +87 % +12 % +650 W +-\n")
+        self.assertEqual(result.stderr, "")
+
+
+NVML = """
+typedef struct { unsigned long long total, free, used; } Memory;
+int nvmlInit_v2(void) { return 0; }
+int nvmlShutdown(void) { return 0; }
+const char* nvmlErrorString(int code) { return "no"; }
+int nvmlDeviceGetCount_v2(unsigned* count) { *count = 1; return 0; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned i, void** handle) { *handle = handle; return 0; }
+int nvmlDeviceGetName(void* d, char* name, unsigned length) { name[0] = 'H'; name[1] = 0; return 0; }
+int nvmlDeviceGetMemoryInfo(void* d, Memory* m) { m->total = 140ull << 30; m->used = 4ull << 30; return 0; }
+int nvmlDeviceGetUtilizationRates(void* d, unsigned* rates) { rates[0] = 87; rates[1] = 12; return 0; }
+int nvmlDeviceGetPowerUsage(void* d, unsigned* mw) { *mw = 650000; return 0; }
+int nvmlDeviceGetTemperature(void* d, unsigned sensor, unsigned* c) { return 3; }
+"""
 
 
 if __name__ == "__main__":
