@@ -241,8 +241,12 @@ TEST_F(TransferEngineTest, AnUrgentOneOvertakesAHugeOne) {
   normal.wait();
   huge.wait();
   EXPECT_EQ(to.fetch(), data);
+  EXPECT_GT(normal.status().started_us, urgent.status().updated_us)
+      << "it started after the huge one's last piece";
   const std::lock_guard lock(mutex);
-  EXPECT_EQ(order, (std::vector<std::string>{"urgent", "huge", "normal"}));
+  // The last pieces of the huge one and the next are in flight together, and either may be first to end.
+  EXPECT_EQ(order.front(), "urgent");
+  EXPECT_EQ(order.size(), 3u);
 }
 
 TEST_F(TransferEngineTest, CancelInProgressStopsWithinThePiecesInFlight) {
