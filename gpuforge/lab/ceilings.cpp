@@ -55,9 +55,8 @@ Workload move_workload(const Proportion& proportion, const Form& form, double by
                                     .block = {kThreads}};
   work.enqueue = [kernel, sets, units, config](std::size_t set, device::Stream& on) {
     const auto& [out, in] = (*sets)[set];
+    const memory::Hold uses[] = {out.record_use(on), in.record_use(on)};
     (*kernel)(config, on, out.address(), in.address(), static_cast<long long>(units));
-    out.record_use(on);
-    in.record_use(on);
   };
   return work;
 }

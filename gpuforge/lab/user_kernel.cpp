@@ -385,8 +385,9 @@ void UserKernel::run(Context& context, const HeadLaunch& launch, const Problem& 
     arguments.push_back(argument(array));
   }
   if (configured.grid.count() == 0) return;
+  std::vector<memory::Hold> uses;
+  for (const Array& array : arrays) uses.push_back(array.record_use(stream));
   loaded->launch(configured, arguments, stream);
-  for (const Array& array : arrays) array.record_use(stream);
 }
 
 }  // namespace gpuforge::lab

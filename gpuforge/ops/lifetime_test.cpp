@@ -43,5 +43,34 @@ TEST_P(OpLifetime, OperandsMayGoBeforeTheWorkIsDone) {
   }
 }
 
+// Every op brings back the memory of the arrays it is given.
+TEST_P(OpLifetime, EvictedArraysComeBackForEveryOp) {
+  if (context_->pool() == nullptr) GTEST_SKIP() << GetParam() << ": arrays are not in a pool";
+  const auto evictable = context_->pool()->tagged("operands", memory::Use::evictable);
+  for (const lab::Op& op : all_ops()) {
+    for (const lab::Variant& variant : op.variants) {
+      SCOPED_TRACE(op.name + " " + variant.name);
+      const lab::Problem problem = lab::complete(op, {.shape = {33, 40}, .dtype = DType::f32});
+      std::vector<Array> arrays;
+      for (const lab::Operand& operand : op.operands(problem)) {
+        arrays.emplace_back(context_, operand.shape, operand.dtype, *stream_, evictable);
+        arrays.back().fill(1, *stream_);
+      }
+      const lab::Call call{
+          .problem = problem, .variant = variant.name, .operands = arrays, .stream = *stream_};
+      op.run(call);
+      std::vector<std::vector<float>> before;
+      for (const Array& array : arrays) before.push_back(array.to_vector<float>(*stream_));
+      for (const Array& array : arrays) EXPECT_TRUE(context_->pool()->evict(array.address()));
+      op.run(call);
+      stream_->synchronize();
+      for (std::size_t i = 0; i < arrays.size(); ++i) {
+        EXPECT_TRUE(context_->pool()->resident(arrays[i].address()));
+        EXPECT_EQ(arrays[i].to_vector<float>(*stream_), before[i]);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace gpuforge::ops

@@ -146,11 +146,13 @@ void norm_cpu(const NormArrays& arrays, const Rows& rows, device::Stream& stream
   });
 }
 
-void record_uses(const NormArrays& arrays, device::Stream& stream) {
+std::vector<memory::Hold> record_uses(const NormArrays& arrays, device::Stream& stream) {
+  std::vector<memory::Hold> uses;
   for (const Array* const array :
        {&arrays.x, &arrays.out, arrays.residual, arrays.residual_out, arrays.weight, arrays.bias}) {
-    if (array != nullptr) array->record_use(stream);
+    if (array != nullptr) uses.push_back(array->record_use(stream));
   }
+  return uses;
 }
 
 }  // namespace gpuforge::ops

@@ -55,6 +55,7 @@ void norm_cpu(const NormArrays& arrays, const Rows& rows, device::Stream& stream
 inline device::Address address_of(const Array* array) {
   return array == nullptr ? 0 : array->address();
 }
-void record_uses(const NormArrays& arrays, device::Stream& stream);
+// To be kept until the work is queued (Array::record_use).
+std::vector<memory::Hold> record_uses(const NormArrays& arrays, device::Stream& stream);
 
 }  // namespace gpuforge::ops

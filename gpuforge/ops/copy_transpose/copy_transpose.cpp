@@ -258,10 +258,9 @@ void copy_transpose(Array& out, const Array& x, const CopyTransposeOptions& opti
   if (plan.straight) return out.assign(transposed_view(x), stream);
   const TransposeConfig used = fitted(plan, x.address(), out.address(), problem.dtype, config);
   const auto kernel = transpose_kernel(context, problem.dtype, used);
+  const memory::Hold uses[] = {out.record_use(stream), x.record_use(stream)};
   (*kernel)(launch_config(plan, used, context.device().facts()), stream, out, x, plan.matrix,
             device_rows<2>(plan.planes));
-  out.record_use(stream);
-  x.record_use(stream);
 }
 
 Array copy_transpose(const Array& x, const CopyTransposeOptions& options, device::Stream& stream) {

@@ -39,6 +39,7 @@ void transpose(const Array& out, const Array& x) {
 }  // namespace
 
 void copy_transpose_cpu(const Array& out, const Array& x, device::Stream& stream) {
+  const memory::Hold uses[] = {out.record_use(stream), x.record_use(stream)};
   stream.enqueue([out, x] {
     if (element_bytes(x.dtype()) == 2) {
       transpose<std::uint16_t>(out, x);

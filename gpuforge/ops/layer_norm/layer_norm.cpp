@@ -19,12 +19,12 @@ void layer_norm(Array& out, const Array& x, const Array* weight, const Array* bi
                           .bias = bias};
   const NormPlan plan = plan_norm(kName, arrays, options.eps, options.variant, options.config);
   if (x.size() == 0) return;
+  const std::vector<memory::Hold> uses = record_uses(arrays, stream);
   Context& context = x.context();
   if (context.device().facts().kind == device::DeviceKind::cpu)
     return layer_norm_cpu(arrays, plan.rows, options.eps, stream);
 
   const auto kernel = norm_kernel(context, kName, options.variant, x.dtype(), plan.config);
-  record_uses(arrays, stream);
   (*kernel)(row_launch(plan.problem, plan.config), stream, out, x, address_of(weight), address_of(bias),
             address_of(arrays.residual), address_of(arrays.residual_out), options.eps,
             device_rows<kNormArrays>(plan.rows));

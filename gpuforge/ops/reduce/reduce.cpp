@@ -153,8 +153,7 @@ void launch_reduce(const Array& out, const Array& x, const Rows& rows, ReduceOp 
                    const ReduceConfig& config, device::Stream& stream) {
   Context& context = x.context();
   const auto kernels = reduce_kernels(context, rows, x.address(), x.dtype(), op, config);
-  out.record_use(stream);
-  x.record_use(stream);
+  const memory::Hold uses[] = {out.record_use(stream), x.record_use(stream)};
   const DeviceRows<2> device = device_rows<2>(rows);
   const float scale = op == ReduceOp::mean ? 1.0f / static_cast<float>(rows.length) : 1.0f;
   device::LaunchConfig launch;

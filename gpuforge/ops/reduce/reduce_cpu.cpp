@@ -166,6 +166,7 @@ void run(const Work& work) {
 }  // namespace
 
 void reduce_cpu(const Array& out, const Array& x, const Rows& rows, ReduceOp op, device::Stream& stream) {
+  const memory::Hold uses[] = {out.record_use(stream), x.record_use(stream)};
   stream.enqueue([out, x, rows, op] {
     const Work work{reinterpret_cast<const std::byte*>(x.address()),
                     reinterpret_cast<std::byte*>(out.address()),

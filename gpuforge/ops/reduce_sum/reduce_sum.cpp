@@ -129,9 +129,8 @@ void reduce_sum(Array& out, const Array& x, std::int64_t dim, const ReduceSumOpt
   launch.grid.x =
       static_cast<std::uint32_t>(std::min<std::int64_t>(blocks, std::numeric_limits<std::int32_t>::max()));
   launch.block.x = static_cast<std::uint32_t>(threads);
+  const memory::Hold uses[] = {out.record_use(stream), x.record_use(stream)};
   (*kernels[0])(launch, stream, out, x, device_rows<2>(rows));
-  out.record_use(stream);
-  x.record_use(stream);
 }
 
 Array reduce_sum(const Array& x, std::int64_t dim, const ReduceSumOptions& options, device::Stream& stream) {

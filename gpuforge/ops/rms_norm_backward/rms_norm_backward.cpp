@@ -128,18 +128,20 @@ void rms_norm_backward(Array& dx, Array* dweight, const Array& dy, const Array& 
     if (dweight != nullptr) dweight->fill(0, stream);
     return;
   }
+  std::vector<memory::Hold> uses;
+  for (const Array* const array :
+       {static_cast<const Array*>(&dx), &dy, &x, weight, static_cast<const Array*>(dweight)}) {
+    if (array != nullptr) uses.push_back(array->record_use(stream));
+  }
   if (facts.kind == device::DeviceKind::cpu) return rms_norm_backward_cpu(arrays, rows, options.eps, stream);
 
   const auto kernels = rms_backward_kernels(context, options.variant, x.dtype(), config, weight != nullptr);
   const DeviceRows<kRmsArrays> device_side = device_rows<kRmsArrays>(rows);
-  for (const Array* const array : {static_cast<const Array*>(&dx), &dy, &x}) array->record_use(stream);
   if (weight == nullptr) {
     const device::Address none = 0;
     (*kernels[0])(row_launch(problem, config), stream, dx, none, dy, x, none, options.eps, device_side);
     return;
   }
-  weight->record_use(stream);
-  dweight->record_use(stream);
   const std::shared_ptr<Context> owner = context.shared_from_this();
   const RowPieces pieces = rms_backward_pieces(rows.count, options.variant);
   const Array scales = empty(owner, {rows.count}, DType::f32, stream);

@@ -57,11 +57,10 @@ void softmax_online(Array& out, const Array& x, const SoftmaxOnlineOptions& opti
   const RowConfig config =
       choose_row_config(problem, options.variant, options.config, facts, context.tuning()).config;
   if (x.size() == 0) return;
+  const memory::Hold uses[] = {out.record_use(stream), x.record_use(stream)};
   if (facts.kind == device::DeviceKind::cpu) return softmax_online_cpu(out, x, rows, stream);
 
   const auto kernel = softmax_kernel(context, options.variant, x.dtype(), config);
-  out.record_use(stream);
-  x.record_use(stream);
   (*kernel)(row_launch(problem, config), stream, out, x, device_rows<2>(rows));
 }
 

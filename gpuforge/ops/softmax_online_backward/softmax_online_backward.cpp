@@ -65,12 +65,10 @@ void softmax_online_backward(Array& dx, const Array& dy, const Array& y,
   const RowConfig config =
       choose_row_config(problem, options.variant, options.config, facts, context.tuning()).config;
   if (y.size() == 0) return;
+  const memory::Hold uses[] = {dx.record_use(stream), dy.record_use(stream), y.record_use(stream)};
   if (facts.kind == device::DeviceKind::cpu) return softmax_online_backward_cpu(dx, dy, y, rows, stream);
 
   const auto kernel = softmax_backward_kernel(context, options.variant, y.dtype(), config);
-  dx.record_use(stream);
-  dy.record_use(stream);
-  y.record_use(stream);
   (*kernel)(row_launch(problem, config), stream, dx, dy, y, device_rows<3>(rows));
 }
 
