@@ -1,8 +1,6 @@
 // Every Allocator of this room against the contract.
 #include "gpuforge/memory/allocator_contract.h"
 
-#include "gpuforge/cuda/driver.h"
-#include "gpuforge/device/cuda_device.h"
 #include "gpuforge/device/device_testing.h"
 #include "gpuforge/memory/adaptor.h"
 #include "gpuforge/memory/pool.h"
@@ -50,9 +48,7 @@ std::shared_ptr<Allocator> failing_never(std::shared_ptr<device::Device> device)
 
 AllocatorCase fake_case(decltype(AllocatorCase::make) make) {
   AllocatorCase result{"fake", std::move(make), nullptr, nullptr};
-  result.open = [] {
-    return device::make_cuda_device(cuda::Driver::load(fake_driver::FakeDriver::search()), 0);
-  };
+  result.open = [] { return device::open_device("cuda:0", fake_driver::FakeDriver::search()); };
   result.finish = [] {
     const auto library = cuda::SharedLibrary::open(GPUFORGE_FAKE_DRIVER_DIR "/libcuda.so.1");
     const auto count = reinterpret_cast<void (*)(FakeCudaCounters*)>(library->symbol("fake_cuda_counters"));
