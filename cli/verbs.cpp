@@ -4,10 +4,10 @@ namespace gpuforge::cli {
 namespace {
 
 constexpr const Command* kAll[] = {
-    &kDoctorCommand,     &kDevicesCommand, &kCompileCommand,    &kRunCommand,  &kNewCommand,
-    &kOpsCommand,        &kCheckCommand,   &kBenchCommand,      &kTuneCommand, &kProfileCommand,
-    &kSchedCommand, &kLayoutCommand,     &kCacheCommand,   &kCompletionCommand, &kHelpCommand, &kVersionCommand,
-    &kCheckCasesCommand, &kProbeCommand};
+    &kDoctorCommand,  &kDevicesCommand,    &kCompileCommand, &kRunCommand,        &kNewCommand,
+    &kOpsCommand,     &kCheckCommand,      &kBenchCommand,   &kTuneCommand,       &kProfileCommand,
+    &kSchedCommand,   &kLayoutCommand,     &kCacheCommand,   &kCompletionCommand, &kHelpCommand,
+    &kVersionCommand, &kCheckCasesCommand, &kProbeCommand};
 
 }  // namespace
 
