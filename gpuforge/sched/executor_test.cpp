@@ -10,9 +10,7 @@
 
 #include "gpuforge/base/environment.h"
 #include "gpuforge/base/error.h"
-#include "gpuforge/cuda/driver.h"
 #include "gpuforge/device/cpu_device.h"
-#include "gpuforge/device/cuda_device.h"
 #include "gpuforge/device/device_testing.h"
 #include "gpuforge/device/open_device.h"
 #include "gpuforge/sched/run_workload.h"
@@ -290,8 +288,7 @@ INSTANTIATE_TEST_SUITE_P(Codes, ExecutorOnAFailingDevice, testing::Values(700, 2
 TEST_P(ExecutorOnAFailingDevice, EveryTaskEndsWithTheReasonAndNothingIsHeld) {
   fake_driver::FakeDriver fake;
   {
-    const auto driver = cuda::Driver::load(fake_driver::FakeDriver::search());
-    const auto device = device::make_cuda_device(driver, 0);
+    const auto device = device::open_device("cuda:0", fake_driver::FakeDriver::search());
     Executor executor(device, {.memory_bytes = 100});
     std::atomic<int> count = 0;
     for (const char* name : {"a", "b", "c"})
