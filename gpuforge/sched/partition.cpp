@@ -5,6 +5,7 @@
 
 #include "gpuforge/base/error.h"
 #include "gpuforge/sched/amount.h"
+#include "gpuforge/sched/task.h"
 
 namespace gpuforge::sched {
 namespace {
@@ -15,9 +16,9 @@ void check_one(const Partition& partition) {
   GPUFORGE_CHECK(!partition.name.empty(), "sched: a partition has an empty name");
   for (const auto& [what, share] :
        {std::pair("compute", partition.compute), std::pair("bandwidth", partition.bandwidth)}) {
-    GPUFORGE_CHECK(std::isfinite(share) && share > 0 && share <= 1,
-                   "sched: partition {}: its {} share is a number over 0, at most 1; found {}",
-                   partition.name, what, share);
+    GPUFORGE_CHECK(std::isfinite(share) && share >= kLeastShare && share <= 1,
+                   "sched: partition {}: its {} share is a number from {} to 1; found {}", partition.name,
+                   what, kLeastShare, share);
   }
   GPUFORGE_CHECK(partition.streams >= 1, "sched: partition {}: at least 1 stream is needed; found {}",
                  partition.name, partition.streams);
@@ -73,7 +74,7 @@ std::vector<Partition> complete_partitions(std::span<const Partition> partitions
                  "{:.6g}; each is at most 1",
                  compute, bandwidth);
   // What is left; a whole device where nobody asked. Without anything left there is no default partition.
-  if (!has_default && compute < 1 - kRounding && bandwidth < 1 - kRounding) {
+  if (!has_default && compute < 1 - kLeastShare && bandwidth < 1 - kLeastShare) {
     all.push_back({.name = std::string(kDefaultPartition),
                    .memory_bytes = memory_left,
                    .compute = 1 - compute,

@@ -23,6 +23,9 @@ void check_share(const Task& task, std::string_view which, const Share& share) {
                  task.name, which, share.request, share.limit);
   GPUFORGE_CHECK(share.limit > 0, "sched: task {}: with a {} limit of 0 it could never run", task.name,
                  which);
+  GPUFORGE_CHECK((share.request == 0 || share.request >= kLeastShare) && share.limit >= kLeastShare,
+                 "sched: task {}: a {} share is 0 or at least {}; found {} of {}", task.name, which,
+                 kLeastShare, share.request, share.limit);
 }
 
 void check_memory(const Task& task) {

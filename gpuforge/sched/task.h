@@ -25,6 +25,8 @@ struct MemoryAmount {
   std::uint64_t limit = 0;
 };
 
+inline constexpr double kLeastShare = 1e-6;  // of requests that are not 0, of limits, and of partitions
+
 // Of the device's time, 0 to 1. Compute and bandwidth are both paced as time until compute has
 // multiprocessors of its own: a task gets at least the larger of its requests while it wants it, at most the
 // smaller of its limits.

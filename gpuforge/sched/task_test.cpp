@@ -51,6 +51,9 @@ TEST(Tasks, BadOnesAreRefusedWithWhatWasFound) {
   EXPECT_THAT(problem({.name = "a", .qos = Qos::burstable, .compute = {0.5, 1}, .bandwidth = {0.1, 0.3}}),
               HasSubstr("requests 0.5 of it and is limited to 0.3"));
   EXPECT_THAT(problem({.name = "a", .compute = {0, 0}}), HasSubstr("could never run"));
+  EXPECT_THAT(problem({.name = "a", .qos = Qos::burstable, .compute = {1e-300, 1}}),
+              HasSubstr("at least 1e-06"));
+  EXPECT_THAT(problem({.name = "a", .bandwidth = {0, 1e-9}}), HasSubstr("at least 1e-06"));
   EXPECT_THAT(problem({.name = "a", .priority = 25}), HasSubstr("-24 to 24; found 25"));
   EXPECT_THAT(problem({.name = "a", .after = {"a"}}), HasSubstr("waits for itself"));
   EXPECT_THAT(problem({.name = "a", .arrive_us = -1}), HasSubstr("found -1 us"));
