@@ -87,9 +87,11 @@ Change compare_timings(std::span<const std::vector<double>> before, std::span<co
   Change change{.ratio = std::exp(difference),
                 .interval = {std::exp(difference - reach), std::exp(difference + reach)}};
   const double edge = std::log1p(least);
-  if (difference - reach > edge) {
+  const double shorter_ms = std::exp(std::min(a.mean, b.mean));
+  const double sure = std::max(edge, std::log1p(kLaunchToLaunchMs / shorter_ms));
+  if (difference - reach > sure) {
     change.verdict = Verdict::slower;
-  } else if (difference + reach < -edge) {
+  } else if (difference + reach < -sure) {
     change.verdict = Verdict::faster;
   } else if (std::abs(difference) + reach > std::log1p(std::max(kWorthDeciding, least)) + edge) {
     change.verdict = Verdict::undecided;

@@ -21,12 +21,16 @@ struct Change {
 
 // What no measurement inside one run shows: where memory came to lie, how warm the chip was.
 inline constexpr double kRunToRun = 0.02;
+// And how long the device takes to get from one kernel to the next: on an H200 it is in one of two states,
+// 0.36 us apart, for a whole run (tests/lab/recorded has runs in both).
+inline constexpr double kLaunchToLaunchMs = 0.00045;
 
 // `before` and `now` hold the samples of a measurement, a list for each of its repetitions. The medians of
 // the repetitions are what is compared, in logarithms, by Welch's t: slow drift, steps of the clock and
 // bursts show in their spread, where the spread of single samples would hide them. Slower (faster): the whole
-// interval of the ratio lies above 1 + least (below 1 / (1 + least)). Undecided: the interval is too wide to
-// tell even 5 %. invalid_argument when either has no sample.
+// interval of the ratio lies above 1 + least (below 1 / (1 + least)), and beyond what kLaunchToLaunchMs is of
+// the shorter time. Undecided: the interval is too wide to tell even 5 %, or a kernel is too short for it.
+// invalid_argument when either has no sample.
 Change compare_timings(std::span<const std::vector<double>> before, std::span<const std::vector<double>> now,
                        double least = kRunToRun);
 

@@ -119,5 +119,15 @@ TEST(Change, OfNothingIsRefused) {
   EXPECT_THROW(compare_timings(some, Repetitions{{0.0}}), Error);
 }
 
+// A step from kernel to kernel that differs between two runs is not the kernel's.
+TEST(Change, ShortKernelsAreNotBlamedForTheLaunch) {
+  const auto run = [](double ms) { return std::vector<std::vector<double>>(8, std::vector<double>(16, ms)); };
+  EXPECT_EQ(name(compare_timings(run(0.00349), run(0.00385)).verdict), "undecided");
+  EXPECT_EQ(name(compare_timings(run(0.00385), run(0.00349)).verdict), "undecided");
+  EXPECT_EQ(name(compare_timings(run(0.00349), run(0.0042)).verdict), "slower");
+  EXPECT_EQ(name(compare_timings(run(0.0349), run(0.0385)).verdict), "slower");
+  EXPECT_EQ(name(compare_timings(run(0.00349), run(0.00350)).verdict), "same");
+}
+
 }  // namespace
 }  // namespace gpuforge::lab
