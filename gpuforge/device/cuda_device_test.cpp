@@ -61,7 +61,7 @@ TEST_F(CudaDeviceTest, FactsComeFromTheDriver) {
   EXPECT_EQ(facts.driver_version, 13000);
 }
 
-TEST_F(CudaDeviceTest, AGpuThatIsTooOldIsRefusedWithASentence) {
+TEST_F(CudaDeviceTest, AChipThatIsTooOldIsRefusedWithASentence) {
   FakeDriver fake({{"FAKE_CUDA_SM", "75"}, {"FAKE_CUDA_NAME", "Tesla T4"}});
   std::string message;
   EXPECT_EQ(code_of([&] { open(); }, &message), ErrorCode::unavailable);

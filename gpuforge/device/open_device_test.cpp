@@ -69,7 +69,7 @@ TEST(OpenDevice, WithoutADriverCudaIsUnavailable) {
   EXPECT_THAT(message, HasSubstr("CUDA driver not detected"));
 }
 
-TEST(OpenDefaultDevice, TakesTheFirstGpu) {
+TEST(OpenDefaultDevice, TakesTheFirstOfCuda) {
   FakeDriver fake;
   std::string fallback = "old text";
   EXPECT_EQ(open_default_device(FakeDriver::search(), &fallback)->facts().name, "cuda:0");
@@ -90,7 +90,7 @@ TEST(OpenDefaultDevice, FallsBackToTheCpuAndSaysWhyInOneLine) {
   EXPECT_THAT(fallback, AllOf(StartsWith("Falling back to CPU simulation backend"), HasSubstr("SM 70")));
 }
 
-TEST(OpenDefaultKernelDevice, IsAGpuOrTheSimulator) {
+TEST(OpenDefaultKernelDevice, IsCudaOrTheSimulator) {
   std::string fallback;
   EXPECT_EQ(open_default_kernel_device(nothing(), &fallback)->facts().name, "sim");
   EXPECT_THAT(fallback, StartsWith("Falling back to CPU simulation backend: CUDA driver not detected"));
@@ -114,7 +114,7 @@ TEST(ListDevices, WithoutAGpu) {
   EXPECT_FALSE(listings[2].facts.product.empty());
 }
 
-TEST(ListDevices, EveryGpuUsableOrWithItsReason) {
+TEST(ListDevices, EveryOneUsableOrWithItsReason) {
   {
     FakeDriver fake({{"FAKE_CUDA_DEVICES", "2"}});
     const auto listings = list_devices(FakeDriver::search());

@@ -32,10 +32,12 @@ bool is_over(TransferState state);
 using TransferId = std::uint64_t;  // from 1, in the order of arrival
 
 struct LaneLimits {
-  std::size_t piece_bytes = std::size_t{4} << 20;
+  // 8 MiB are 0.15 ms at 55 GB/s: with four in flight an H200's link is 96 % busy, and an urgent copy waits for
+  // 0.6 ms. With half of that it is 94 %, and 0.3 ms.
+  std::size_t piece_bytes = std::size_t{8} << 20;
   // In flight at most; a piece bigger than `bytes` goes alone.
   std::size_t pieces = 16;
-  std::size_t bytes = std::size_t{16} << 20;
+  std::size_t bytes = std::size_t{32} << 20;
   std::size_t staged_pieces = 4;  // of those, the ones that go through staging buffers
 };
 

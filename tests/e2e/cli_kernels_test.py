@@ -330,7 +330,8 @@ class RunOnTheStandIn(CliTest):
         self.assertIn("saxpy", message)
 
     def test_out_of_memory_is_exit_code_3(self):
-        self.launch(*self.good, code=3, env=self.fake_gpu(SM=190, FAIL="cuMemAllocAsync:2"))
+        message = self.launch(*self.good, code=3, env=self.fake_gpu(SM=190, FAIL="cuMemCreate:2")).stderr
+        self.assertIn("cuda:0", message)
 
     def test_ptx_files_run(self):
         self.run_cli("compile", self.source, "--arch", "compute_80", "-o", "k.ptx")

@@ -8,6 +8,8 @@ namespace gpuforge {
 
 constexpr int kPiece = 128;
 
+// Launch bounds name one block: unasked, ptxas makes room for two of 1024 threads, and spills.
+
 // Elements thread, thread + threads, ... of a row. Four loads are on their way before the first is needed:
 // waiting for memory is most of what these kernels do.
 template <typename T>
@@ -46,7 +48,7 @@ __global__ void __launch_bounds__(256) sum_naive(T* out, const T* x, const __gri
 // A block a row: neighbouring threads read neighbours, and their sums meet in shared memory, where half of
 // the threads add what the other half left, until one is left.
 template <typename T, int kBlock>
-__global__ void __launch_bounds__(kBlock)
+__global__ void __launch_bounds__(kBlock, 1)
     sum_improved(T* out, const T* x, const __grid_constant__ Rows<2> rows) {
   __shared__ float sums[kBlock];
   const int thread = static_cast<int>(threadIdx.x);
@@ -66,7 +68,7 @@ __global__ void __launch_bounds__(kBlock)
 // A block a row: warps add up through registers, and only one number of each goes through shared memory, with
 // one barrier in place of ten.
 template <typename T, int kBlock>
-__global__ void __launch_bounds__(kBlock)
+__global__ void __launch_bounds__(kBlock, 1)
     sum_shuffle(T* out, const T* x, const __grid_constant__ Rows<2> rows) {
   __shared__ float slots[kBlock / kWarp];
   const int thread = static_cast<int>(threadIdx.x);
