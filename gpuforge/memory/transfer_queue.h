@@ -32,8 +32,8 @@ bool is_over(TransferState state);
 using TransferId = std::uint64_t;  // from 1, in the order of arrival
 
 struct LaneLimits {
-  // 8 MiB are 0.15 ms at 55 GB/s: with four in flight an H200's link is 96 % busy, and an urgent copy waits for
-  // 0.6 ms. With half of that it is 94 %, and 0.3 ms.
+  // 8 MiB are 0.15 ms at 55 GB/s: with four in flight an H200's link is 96 % busy, and an urgent copy waits
+  // for 0.6 ms. With half of that it is 94 %, and 0.3 ms.
   std::size_t piece_bytes = std::size_t{8} << 20;
   // In flight at most; a piece bigger than `bytes` goes alone.
   std::size_t pieces = 16;
