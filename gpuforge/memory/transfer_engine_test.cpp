@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstring>
+#include <algorithm>
 #include <mutex>
 #include <numeric>
 #include <random>
@@ -81,12 +81,12 @@ TEST_P(TransferContract, RoundTripsOfEverySizePageableAndPinned) {
       void* const host = pinned && bytes > 0 ? device_->allocate_pinned(bytes) : nullptr;
       Bytes pageable(bytes);
       unsigned char* const data = host != nullptr ? static_cast<unsigned char*>(host) : pageable.data();
-      std::memcpy(data, expected.data(), bytes);
+      std::copy(expected.begin(), expected.end(), data);
 
       const Transfer there = engine.to_device(first.address(), data, bytes, {.pinned = pinned});
       EXPECT_EQ(there.wait(), TransferState::completed);
       EXPECT_EQ(engine.on_device(second.address(), first.address(), bytes).wait(), TransferState::completed);
-      std::memset(data, 0, bytes);
+      std::fill_n(data, bytes, 0);
       const Transfer back = engine.to_host(data, second.address(), bytes, {.pinned = pinned});
       EXPECT_EQ(back.wait(), TransferState::completed);
       EXPECT_TRUE(std::equal(expected.begin(), expected.end(), data)) << bytes;
