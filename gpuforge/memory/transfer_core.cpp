@@ -4,6 +4,8 @@
 #include <system_error>
 #include <utility>
 
+#include "gpuforge/base/current_error.h"
+
 namespace gpuforge::memory {
 namespace {
 
@@ -16,21 +18,6 @@ Error with_transfer(const TransferStatus& status, const Error& why) {
                            status.label.empty() ? "" : format_text(" '{}'", status.label),
                            name(status.direction), status.bytes, why.message()),
                why.detail());
-}
-
-// Whatever was thrown, as an Error.
-Error current_error() {
-  try {
-    throw;
-  } catch (const Error& error) {
-    return error;
-  } catch (const std::bad_alloc&) {
-    return Error(ErrorCode::out_of_memory, "the host is out of memory");
-  } catch (const std::exception& error) {
-    return Error(ErrorCode::internal, error.what());
-  } catch (...) {
-    return Error(ErrorCode::internal, "something that is no std::exception was thrown");
-  }
 }
 
 }  // namespace

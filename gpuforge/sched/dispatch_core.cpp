@@ -5,25 +5,13 @@
 #include <system_error>
 #include <utility>
 
+#include "gpuforge/base/current_error.h"
+
 namespace gpuforge::sched {
 namespace {
 
 // A lost context runs no host functions any more, so what is in flight is asked now and then.
 constexpr std::chrono::milliseconds kPatience(50);
-
-Error current_error() {
-  try {
-    throw;
-  } catch (const Error& error) {
-    return error;
-  } catch (const std::bad_alloc&) {
-    return Error(ErrorCode::out_of_memory, "the host is out of memory");
-  } catch (const std::exception& error) {
-    return Error(ErrorCode::internal, error.what());
-  } catch (...) {
-    return Error(ErrorCode::internal, "something that is no std::exception was thrown");
-  }
-}
 
 bool tells_failures_per_stream(const device::Device& device) {
   return device.facts().kind != device::DeviceKind::cuda;
