@@ -13,6 +13,7 @@ namespace gpuforge::jit {
 namespace {
 
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 // Templates compile only as instantiations; a file of templates without a line here fails the test. Room
@@ -135,6 +136,30 @@ TEST_P(KernelsCompileEveryArch, Embedded) {
       EXPECT_THAT(jit_.compile(source, GetParam())->entries, SizeIs(source.instantiations.size()));
     }
     expect_clean(source);
+  }
+}
+
+// The same list through the second compiler.
+TEST(KernelsCompileWithClang, Embedded) {
+  const Environment environment = read_environment();
+  if (!ClangCompiler(environment.path, std::nullopt).program()) {
+    GTEST_SKIP() << "no clang 16 or newer with NVPTX on PATH";
+  }
+  JitOptions options;
+  options.search = cuda::search_options(environment);
+  options.compiler = CompilerChoice::clang;
+  options.program_path = environment.path;
+  Jit jit(std::move(options), nullptr);
+  const auto table = instantiations();
+  for (const std::string& path : embedded_kernel_files()) {
+    SCOPED_TRACE(path);
+    KernelSource source = jit.embedded_source(path);
+    if (const auto listed = table.find(path); listed != table.end()) source.instantiations = listed->second;
+    const auto compiled = jit.compile(source, Arch::parse("compute_90"));
+    EXPECT_THAT(compiled->entries, Not(IsEmpty()));
+    if (!source.instantiations.empty()) {
+      EXPECT_THAT(compiled->entries, SizeIs(source.instantiations.size()));
+    }
   }
 }
 
