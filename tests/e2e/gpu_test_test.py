@@ -90,6 +90,16 @@ class GpuTest(unittest.TestCase):
         self.assertEqual(code, 3)
         self.assertIn("- device_test: Suite.OnGpu", report)
 
+    def test_the_longest_program_runs_in_parts(self):
+        self.program("ops_test", ROOM.replace('echo "$@"', 'echo "part $GTEST_SHARD_INDEX of $GTEST_TOTAL_SHARDS"'))
+        code, report, _ = self.run_tool("--only", "ops_test", "--parts", "3")
+        self.assertEqual(code, 0, report)
+        self.assertIn("| 3 passed |", report)
+        calls = (self.folder / "calls").read_text().splitlines()
+        self.assertEqual(sorted(call for call in calls if call.startswith("part")), ["part 0 of 3", "part 1 of 3", "part 2 of 3"])
+        self.program("ops_test", ROOM.replace("exit ${ROOM_EXIT:-0}", "exit $((GTEST_SHARD_INDEX == 1))"))
+        self.assertIn("| ops_test | FAILED |", self.run_tool("--only", "ops_test", "--parts", "3")[1])
+
     def test_without_a_gpu(self):
         code, report, talk = self.run_tool(devices=NO_GPU)
         self.assertEqual(code, 3)
