@@ -259,12 +259,16 @@ class Writer {
       return format_text("{}", random_.below(256));
     if ((name_ == "shl" || name_ == "shr") && number == 1) return register_of(random_, width(operand));
     if ((name_ == "bfe" || name_ == "bfi") && operand.type == OperandType::u32 && random_.chance(20))
-      return format_text("{}", random_.below(256));
+      return format_text("{}", random_.below(past_the_end_is_folded(number) ? 32 : 256));
     if (random_.chance(20) && operand.type != OperandType::any && has_immediates(type) && !only_registers())
       return immediate(type);
     return register_of(random_, width(operand));
   }
 
+  // ptxas makes -1 of bfe.s32 from a constant position past the last bit, where the manual has the sign.
+  bool past_the_end_is_folded(unsigned number) const {
+    return name_ == "bfe" && match_.type == Type::s32 && number == 1;
+  }
   bool is_warp() const {
     return one_of(name_, {"shfl", "vote", "match", "redux"}) || (name_ == "bar" && match_.has("warp"));
   }

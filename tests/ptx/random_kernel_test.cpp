@@ -146,6 +146,17 @@ class OnSim : public RandomKernels {
   }
 };
 
+// Kernels that the assembler of driver 580 gets wrong, seen in its machine code or by what the GPU did. They run in the
+// simulator all the same.
+constexpr std::pair<std::uint64_t, std::string_view> kMiscompiled[] = {
+    {111, "redux writes the uniform register that lanes behind still need for an address of local memory"},
+    {1159, "after a division in double a branch is taken by another predicate than the one it names"},
+    {2085, "max.f32 with 0 of an integer's bits is done as an integer maximum, which keeps a NaN"}};
+
+bool miscompiled(std::uint64_t seed) {
+  return std::ranges::any_of(kMiscompiled, [&](const auto& one) { return one.first == seed; });
+}
+
 class OnGpu : public RandomKernels {
  public:
   using RandomKernels::RandomKernels;
@@ -162,7 +173,7 @@ class OnGpu : public RandomKernels {
          at += kKernelsPerModule) {
       std::vector<RandomKernel> kernels;
       for (std::uint64_t i = at; i < std::min(seeds_.count, at + kKernelsPerModule); ++i)
-        kernels.push_back(make_kernel(seeds_.first + i));
+        if (!miscompiled(seeds_.first + i)) kernels.push_back(make_kernel(seeds_.first + i));
       for (const RandomKernel& kernel : differing(kernels)) {
         if (++failures > seeds_.most_failures) break;
         report(kernel, "simulator and GPU", [&](const RandomKernel& one) { return problem_of(one); });
