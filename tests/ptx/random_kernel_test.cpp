@@ -146,8 +146,8 @@ class OnSim : public RandomKernels {
   }
 };
 
-// Kernels that the assembler of driver 580 gets wrong, seen in its machine code or by what the GPU did. They run in the
-// simulator all the same.
+// Kernels that the assembler of driver 580 gets wrong, seen in its machine code or by what the GPU did. They
+// run in the simulator all the same.
 constexpr std::pair<std::uint64_t, std::string_view> kMiscompiled[] = {
     {111, "redux writes the uniform register that lanes behind still need for an address of local memory"},
     {1159, "after a division in double a branch is taken by another predicate than the one it names"},
