@@ -150,7 +150,8 @@ std::vector<std::shared_ptr<const jit::Kernel>> reduce_kernels(Context& context,
 }
 
 void launch_reduce(const Array& out, const Array& x, const Rows& rows, ReduceOp op,
-                   const ReduceConfig& config, device::Stream& stream) {
+                   const ReduceConfig& config, const std::shared_ptr<memory::Allocator>& scratch,
+                   device::Stream& stream) {
   Context& context = x.context();
   const auto kernels = reduce_kernels(context, rows, x.address(), x.dtype(), op, config);
   const memory::Hold uses[] = {out.record_use(stream), x.record_use(stream)};
@@ -174,8 +175,8 @@ void launch_reduce(const Array& out, const Array& x, const Rows& rows, ReduceOp 
     (*kernels[0])(launch, stream, out, device::Address{0}, x, device, per_split, scale);
     return;
   }
-  const Array parts =
-      empty(context.shared_from_this(), {rows.count, config.split, part_words(op)}, DType::f32, stream);
+  const Array parts = empty(context.shared_from_this(), {rows.count, config.split, part_words(op)},
+                            DType::f32, stream, scratch);
   (*kernels[0])(launch, stream, out, parts, x, device, per_split, scale);
   device::LaunchConfig second;
   second.grid.x = grid_for(rows.count, kPartsThreads / 32);
@@ -197,7 +198,7 @@ void reduce(Array& out, const Array& x, std::int64_t dim, ReduceOp op, const Red
   if (out.size() == 0) return;
   if (rows.length == 0) return out.fill(of_nothing(op), stream);
   if (facts.kind == device::DeviceKind::cpu) return reduce_cpu(out, x, rows, op, stream);
-  launch_reduce(out, x, rows, op, config, stream);
+  launch_reduce(out, x, rows, op, config, options.scratch, stream);
 }
 
 Array reduce(const Array& x, std::int64_t dim, ReduceOp op, const ReduceOptions& options,

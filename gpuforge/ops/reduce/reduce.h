@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "gpuforge/array/array.h"
@@ -14,9 +15,10 @@ std::string_view name(ReduceOp op);
 ReduceOp parse_reduce_op(std::string_view text);
 
 struct ReduceOptions {
-  bool keepdim = false;               // the axis stays, with one element
-  std::string_view variant = "best";  // "best", "naive"
-  const Config* config = nullptr;     // instead of the tuned or computed choice
+  bool keepdim = false;                                  // the axis stays, with one element
+  std::string_view variant = "best";                     // "best", "naive"
+  const Config* config = nullptr;                        // instead of the tuned or computed choice
+  std::shared_ptr<memory::Allocator> scratch = nullptr;  // for partial results; the context's when none
 };
 
 // `x` is any view of rank 1 or more in f16, bf16 or f32; `dim` one of its axes, from the back when negative;

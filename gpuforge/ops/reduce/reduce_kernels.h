@@ -63,9 +63,11 @@ std::vector<std::shared_ptr<const jit::Kernel>> reduce_kernels(Context& context,
                                                                device::Address x, DType dtype, ReduceOp op,
                                                                const ReduceConfig& config);
 
-// Arguments were checked and there is something to write.
+// Arguments were checked and there is something to write. Partial results live in `scratch`, or in memory of
+// the context's when it is nullptr.
 void launch_reduce(const Array& out, const Array& x, const Rows& rows, ReduceOp op,
-                   const ReduceConfig& config, device::Stream& stream);
+                   const ReduceConfig& config, const std::shared_ptr<memory::Allocator>& scratch,
+                   device::Stream& stream);
 void reduce_cpu(const Array& out, const Array& x, const Rows& rows, ReduceOp op, device::Stream& stream);
 
 }  // namespace gpuforge::ops

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "gpuforge/memory/adaptor.h"
 #include "gpuforge/ops/op_for_tests.h"
 #include "gpuforge/ops/reduce/reduce_kernels.h"
 
@@ -47,6 +48,17 @@ TEST_P(Reduce, RowsSplitOverBlocks) {
       expect_good(op_, {.problem = problem(shape, DType::f32, dim, op), .variant = "best", .config = config});
     }
   }
+}
+
+TEST_P(Reduce, PartialResultsLiveWhereTheCallerSays) {
+  const auto scratch = memory::make_statistics_allocator(context_->allocator());
+  const Config split = to_config(ReduceConfig{.block = 64, .group = 32, .vector = 16, .split = 7});
+  const Array x = ones(context_, {5, 301}, DType::f32, *stream_);
+  const Array sums = reduce(x, 1, ReduceOp::sum, {.config = &split, .scratch = scratch}, *stream_);
+  EXPECT_EQ(sums.to_vector<float>(*stream_), std::vector<float>(5, 301));
+  const bool on_host = context_->device().facts().kind == device::DeviceKind::cpu;  // which needs none
+  EXPECT_EQ(scratch->statistics().allocations, on_host ? 0u : 1u);
+  EXPECT_EQ(scratch->statistics().live_bytes, 0u);
 }
 
 TEST_P(Reduce, KeepsTheLargestNumbers) {

@@ -119,7 +119,8 @@ void reduce_sum(Array& out, const Array& x, std::int64_t dim, const ReduceSumOpt
   if (rows.length == 0) return out.fill(0, stream);
   if (facts.kind == device::DeviceKind::cpu) return reduce_sum_cpu(out, x, rows, stream);
   if (options.variant == "best")
-    return launch_reduce(out, x, rows, ReduceOp::sum, reduce_config(kName, "best", config), stream);
+    return launch_reduce(out, x, rows, ReduceOp::sum, reduce_config(kName, "best", config), options.scratch,
+                         stream);
 
   const bool naive = options.variant == "naive";
   const auto kernels = reduce_sum_kernels(x.context(), rows, x.address(), x.dtype(), options.variant, config);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "gpuforge/array/array.h"
@@ -10,9 +11,10 @@
 namespace gpuforge::ops {
 
 struct ReduceSumOptions {
-  bool keepdim = false;               // the axis stays, with one element
-  std::string_view variant = "best";  // "best", "shuffle", "improved", "naive"
-  const Config* config = nullptr;     // instead of the tuned or computed choice
+  bool keepdim = false;                                  // the axis stays, with one element
+  std::string_view variant = "best";                     // "best", "shuffle", "improved", "naive"
+  const Config* config = nullptr;                        // instead of the tuned or computed choice
+  std::shared_ptr<memory::Allocator> scratch = nullptr;  // for partial results; the context's when none
 };
 
 // reduce() with ReduceOp::sum, and all that its contract says (ops/reduce/reduce.h), in every variant.

@@ -144,8 +144,8 @@ void rms_norm_backward(Array& dx, Array* dweight, const Array& dy, const Array& 
   }
   const std::shared_ptr<Context> owner = context.shared_from_this();
   const RowPieces pieces = rms_backward_pieces(rows.count, options.variant);
-  const Array scales = empty(owner, {rows.count}, DType::f32, stream);
-  const Array partials = empty(owner, {pieces.count, rows.length}, DType::f32, stream);
+  const Array scales = empty(owner, {rows.count}, DType::f32, stream, options.scratch);
+  const Array partials = empty(owner, {pieces.count, rows.length}, DType::f32, stream, options.scratch);
   (*kernels[0])(row_launch(problem, config), stream, dx, scales, dy, x, *weight, options.eps, device_side);
   (*kernels[1])(partials_launch(rows, pieces), stream, partials, scales, dy, x, pieces.rows, device_side);
   (*kernels[2])(finish_launch(rows), stream, *dweight, dweight->strides()[0], partials, pieces.count,

@@ -2,6 +2,7 @@
 //   dx = r * (dy * weight - x * r^2 * mean(dy * weight * x)),   dweight = sum over the rows of dy * x * r.
 #pragma once
 
+#include <memory>
 #include <string_view>
 
 #include "gpuforge/array/array.h"
@@ -9,9 +10,10 @@
 namespace gpuforge::ops {
 
 struct RmsNormBackwardOptions {
-  float eps = 1e-6F;                  // as in rms_norm
-  std::string_view variant = "best";  // "best", "naive"
-  const Config* config = nullptr;     // instead of the tuned or computed choice
+  float eps = 1e-6F;                                     // as in rms_norm
+  std::string_view variant = "best";                     // "best", "naive"
+  const Config* config = nullptr;                        // instead of the tuned or computed choice
+  std::shared_ptr<memory::Allocator> scratch = nullptr;  // for partial results; the context's when none
 };
 
 // `dy` and `x` are views of one shape, rank 1 or more, in one dtype (f16, bf16, f32); with a residual, `x` is
