@@ -154,6 +154,8 @@ bool h200_takes(const Form& form) {
     if (match.has("add") && match.type == Type::s64) return false;
     // A loop in shared memory, after which an H200's warp was seen apart at a barrier.
     if (is_half(match.type) && (match.has("shared") || match.has("shared::cta"))) return false;
+    // A loop as well: which of two NaNs it keeps is the assembler's choice.
+    if (match.type == Type::f64 && !match.has("global")) return false;
     if (match.has("L2::cache_hint") && match.has("cas")) return false;
     return h200_takes_access(form, match);
   }

@@ -28,21 +28,31 @@ struct Sub : Row32 {
 };
 template <bool Ftz, bool Sat>
 struct Mul : Row32 {
-  static Result apply(A a, B b) { return output32<Ftz, Sat>(input32<Ftz>(a) * input32<Ftz>(b)); }
+  static Result apply(A a, B b) {
+    const float x = input32<Ftz>(a), y = input32<Ftz>(b);
+    return output32<Ftz, Sat>(x * y, Ftz ? x * kScale * y : 0);
+  }
 };
 template <bool Ftz, bool Sat>
 struct Fma : Row32 {
   static Result apply(A a, B b, C c) {
-    return output32<Ftz, Sat>(std::fma(input32<Ftz>(a), input32<Ftz>(b), input32<Ftz>(c)));
+    const float x = input32<Ftz>(a), y = input32<Ftz>(b), z = input32<Ftz>(c);
+    return output32<Ftz, Sat>(std::fma(x, y, z), Ftz ? std::fma(x * kScale, y, z * kScale) : 0);
   }
 };
 template <bool Ftz>
 struct Div : Row32 {
-  static Result apply(A a, B b) { return output32<Ftz, false>(input32<Ftz>(a) / input32<Ftz>(b)); }
+  static Result apply(A a, B b) {
+    const float x = input32<Ftz>(a), y = input32<Ftz>(b);
+    return output32<Ftz, false>(x / y, Ftz ? x * kScale / y : 0);
+  }
 };
 template <bool Ftz>
 struct Rcp : Row32 {
-  static Result apply(A a) { return output32<Ftz, false>(1.0f / input32<Ftz>(a)); }
+  static Result apply(A a) {
+    const float x = input32<Ftz>(a);
+    return output32<Ftz, false>(1.0f / x, Ftz ? kScale / x : 0);
+  }
 };
 template <bool Ftz>
 struct Sqrt : Row32 {

@@ -55,6 +55,19 @@ constexpr std::uint32_t output32(float value) {
   }
 }
 
+// The same for an operation whose result may be tiny and inexact. A GPU rounds as if exponents had no end,
+// and flushes what is below the smallest normal number then: less than what rounds up to it on the host.
+// `scaled` is the result 2^30 times as large, rounded to as many bits.
+inline constexpr float kScale = 0x1p30f;
+template <bool Ftz, bool Sat>
+constexpr std::uint32_t output32(float value, float scaled) {
+  if constexpr (!Ftz) return output32<Ftz, Sat>(value);
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  // Scaled operands may pass the largest number, but not where the result is that small.
+  const bool tiny = (scaled < 0 ? -scaled : scaled) < 0x1p-126f * kScale && (bits & ~kSign32) <= 0x00800000u;
+  return output32<Ftz, Sat>(std::bit_cast<float>(tiny ? bits & kSign32 : bits));
+}
+
 constexpr double input64(std::uint64_t bits) {
   return std::bit_cast<double>(bits);
 }

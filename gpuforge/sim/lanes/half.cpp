@@ -1,4 +1,6 @@
 // f16 and bf16, alone and packed in twos. Every result is the exact one rounded once.
+#include <type_traits>
+
 #include "gpuforge/sim/lanes/approx_math.h"
 #include "gpuforge/sim/lanes/elementwise.h"
 #include "gpuforge/sim/lanes/half_bits.h"
@@ -11,7 +13,13 @@ enum class Finish : std::uint8_t { none, saturate, relu };
 
 template <class Format, Finish Last, bool Ftz>
 std::uint32_t finished(float value) {
-  const std::uint32_t bits = Format::template flush<Ftz>(Format::narrow(value));
+  std::uint32_t bits = Format::template flush<Ftz>(Format::narrow(value));
+  if constexpr (Ftz && std::is_same_v<Format, HalfBits>) {  // bf16 has it in approximations alone
+    // Tiny is what would be below the smallest normal number if exponents had no end, as in f32
+    // (float_bits.h).
+    constexpr float kSmallest = 0x1p-14f - 0x1p-26f;
+    bits = select32(std::fabs(value) < kSmallest, bits & Format::kSign, bits);
+  }
   if constexpr (Last == Finish::saturate) return Format::saturate(bits);
   if constexpr (Last == Finish::relu) return Format::relu(bits);
   return bits;

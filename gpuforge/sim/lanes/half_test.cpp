@@ -30,7 +30,11 @@ struct Format {
   }
   // `value` may be cut off to odd; both conversions round to nearest.
   Bits rounded(double value) const {
-    return flushed(bfloat ? BFloat16::from(value).bits : Half::from(value).bits);
+    const Bits bits = flushed(bfloat ? BFloat16::from(value).bits : Half::from(value).bits);
+    // Flushed is what is tiny once rounded to 11 bits, with an exponent that has room.
+    const bool tiny = ftz && !bfloat && Half::from(value * 0x1p8).to_double() * 0x1p-8 < 0x1p-14 &&
+                      Half::from(value * 0x1p8).to_double() * 0x1p-8 > -0x1p-14;
+    return tiny ? bits & 0x8000u : bits;
   }
   std::vector<Bits> edges() const {
     const Bits one = bfloat ? 0x3f80u : 0x3c00u;
