@@ -3,6 +3,7 @@
 
 #include "gpuforge/layout/functions.h"
 #include "gpuforge/layout/operation.h"
+#include "gpuforge/layout/tuple_functions.h"
 
 namespace gpuforge::layout {
 namespace {
@@ -37,21 +38,8 @@ Value of_mode(const Arguments& a, const Ask& ask) {
   return ask(Arguments(a.function(), mode));
 }
 
-// Of what takes any index: that of a number.
-IntTuple shape_or_number(const Arguments& a) {
-  return is_swizzled(a[0]) && domain(a.mapping(0)) == nullptr ? IntTuple(1) : a.shape(0);
-}
-
 Layout layout_behind(const Arguments& a) {
   return is_swizzled(a[0]) ? expect_domain(a.mapping(0)) : a.plain_layout(0);
-}
-
-Value depth_of(const IntTuple& tuple) {
-  const TupleNode* const nodes = tuple.view().nodes();
-  for (std::size_t i = 0; i < tuple.view().node_count(); ++i)
-    if (nodes[i].kind == TupleNode::Kind::tuple && nodes[i].value.is(0))
-      refuse("layout: depth({}): () has no depth", to_text(tuple));
-  return value_of(depth(tuple));
 }
 
 Value index_at(const Arguments& a) {
@@ -103,7 +91,7 @@ constexpr Function kMaking[] = {
     {"make_tile", "a, b, ..", "the tuple (a,b,..), a tiler", 0, kAnyNumber, tuple_of},
     {"shape", "A[, mode, ..]", "the shape of A, or of a mode of it", 1, kAnyNumber,
      [](const Arguments& a) -> Value {
-       return of_mode(a, [](const Arguments& mode) -> Value { return {mode.shape(0)}; });
+       return of_mode(a, [](const Arguments& mode) -> Value { return shape(mode[0]); });
      }},
     {"stride", "A[, mode, ..]", "the strides of A, or of a mode of it", 1, kAnyNumber,
      [](const Arguments& a) -> Value {
@@ -119,11 +107,11 @@ constexpr Function kMaking[] = {
      }},
     {"rank", "A[, mode, ..]", "how many modes A has, or a mode of it", 1, kAnyNumber,
      [](const Arguments& a) -> Value {
-       return of_mode(a, [](const Arguments& mode) { return value_of(shape_or_number(mode).rank()); });
+       return of_mode(a, [](const Arguments& mode) { return value_of(rank(mode[0])); });
      }},
     {"depth", "A[, mode, ..]", "levels of parentheses", 1, kAnyNumber,
      [](const Arguments& a) -> Value {
-       return of_mode(a, [](const Arguments& mode) { return depth_of(shape_or_number(mode)); });
+       return of_mode(a, [](const Arguments& mode) { return value_of(depth(mode[0])); });
      }},
     {"congruent", "A, B", "whether the hierarchies are the same", 2, 2,
      [](const Arguments& a) -> Value { return {congruent(a.shape(0), a.shape(1))}; }},

@@ -1,6 +1,7 @@
 // The modes of a layout: chosen, grouped, added, and made fewer.
 #include "gpuforge/layout/functions.h"
 #include "gpuforge/layout/operation.h"
+#include "gpuforge/layout/tuple_functions.h"
 
 namespace gpuforge::layout {
 namespace {
@@ -11,19 +12,24 @@ Value changed(const Arguments& a, Change change) {
   return a.behind_swizzle(0, change);
 }
 
-// As in CuTe, a swizzle that takes any index has one mode, of which there is nothing to change.
-Value changed_if_modes(const Arguments& a, Change change) {
-  return is_swizzled(a[0]) && domain(a.mapping(0)) == nullptr ? a[0] : changed(a, change);
-}
-
 Value by_profile(const Arguments& a, Change whole, Layout (*by)(const Layout&, TupleView)) {
   return a.behind_swizzle(
       0, [&](const Layout& layout) { return a.size() == 2 ? by(layout, a.shape(1)) : whole(layout); });
 }
 
-Value of_range(const Arguments& a, Layout (*change)(const Layout&, std::size_t, std::size_t)) {
-  return a.behind_swizzle(
-      0, [&](const Layout& layout) { return change(layout, a.count(1), a.end(2, layout.rank())); });
+// CuTe changes the modes of layouts, and the elements of tuples: numbers alone are no layout here. Of layouts
+// behind a swizzle it changes the modes in take, group and append, and has them as one element otherwise.
+bool has_modes(const Value& value) {
+  return is_layout(value) && (!is_swizzled(value) || domain(*mapping_in(value)) != nullptr);
+}
+
+Value of_range(const Arguments& a, Layout (*of_layout)(const Layout&, std::size_t, std::size_t),
+               Value (*of_tuple)(const Value&, std::size_t, std::size_t)) {
+  if (a.is_layout(0))
+    return a.behind_swizzle(
+        0, [&](const Layout& layout) { return of_layout(layout, a.count(1), a.end(2, layout.rank())); });
+  if (a.get_if<Swizzle>(0) != nullptr) a.unexpected(0, "a layout or a tuple");
+  return of_tuple(a[0], a.count(1), a.end(2, elements(a[0]).size()));
 }
 
 // Billions of modes would take all memory.
@@ -34,45 +40,72 @@ std::size_t rank_in(const Arguments& a) {
   return a.count(1);
 }
 
-// append and prepend: (A[, mode]) or (A, rank[, mode])
-Value extended(const Arguments& a, Layout (*one)(const Layout&, const Layout&),
-               Layout (*many)(const Layout&, std::size_t, const Layout&)) {
-  const Layout layout = a.layout(0);
-  if (a.size() == 1) return {one(layout, Layout())};
-  if (a.size() == 2 && a.is_layout(1)) return {one(layout, a.plain_layout(1))};
-  return {many(layout, rank_in(a), a.size() == 3 ? a.layout(2) : Layout())};
+// append and prepend: (A[, B]) or (A, rank[, B]). A layout and a number are the layout and a rank.
+Value extended(const Arguments& a, Side side) {
+  const auto one = side == Side::front ? static_cast<Layout (*)(const Layout&, const Layout&)>(prepend)
+                                       : static_cast<Layout (*)(const Layout&, const Layout&)>(append);
+  const auto many = [&](const Layout& layout, const Layout& mode) {
+    return side == Side::front ? prepend(layout, rank_in(a), mode) : append(layout, rank_in(a), mode);
+  };
+  const auto* const layout = a.get_if<Layout>(0);
+  const auto* const mode = a.get_if<Layout>(a.size() - 1);
+  if (a.size() == 1) return {one(a.plain_layout(0), Layout())};
+  if (a.size() == 2) {
+    if (layout != nullptr && mode != nullptr) return {one(*layout, *mode)};
+    const auto* const number = a.get_if<IntTuple>(1);
+    if (layout != nullptr && number != nullptr && number->is_integer()) return {many(*layout, Layout())};
+    return extended(a[0], side, a[1]);
+  }
+  if (layout != nullptr && mode != nullptr) return {many(*layout, *mode)};
+  if (side == Side::front || !is_swizzled(a[0])) return extended(a[0], side, rank_in(a), a[2]);
+  return a.behind_swizzle(0, [&](const Layout& plain) { return many(plain, a.plain_layout(2)); });
 }
 
-// CuTe gives a swizzled layout more modes in this way alone; in others it makes a tuple of the two.
-Value appended(const Arguments& a) {
-  if (!is_swizzled(a[0])) return extended(a, append, append);
-  if (a.size() < 3) a.unexpected(0, "a layout without a swizzle where there is no rank");
-  return a.behind_swizzle(0, [&](const Layout& layout) { return append(layout, rank_in(a), a.layout(2)); });
+Value replaced(const Arguments& a) {
+  if (const auto* const layout = a.get_if<Layout>(0))
+    return {replace(*layout, a.count(1), a.plain_layout(2))};
+  return replace(a[0], a.count(1), a[2]);
 }
 
 Value selected(const Arguments& a) {
   std::vector<std::size_t> modes;
   for (std::size_t i = 1; i < a.size(); ++i) modes.push_back(a.count(i));
-  return {select(a.layout(0), modes)};
+  if (const auto* const layout = a.get_if<Layout>(0)) return {select(*layout, modes)};
+  if (a.get_if<Swizzle>(0) != nullptr) a.unexpected(0, "a layout or a tuple");
+  if (!is_swizzled(a[0])) return select(a[0], modes);
+  Value::Values chosen;
+  for (const std::size_t mode : modes)
+    chosen.push_back(a.behind_swizzle(0, [&](const Layout& layout) { return layout.mode(mode); }));
+  return joined(std::move(chosen));
 }
 
-Value group(const Arguments& a) {
-  return of_range(a, group_modes);
+Value zipped(const Arguments& a) {
+  if (a.size() == 2) {
+    const auto *const first = a.get_if<Layout>(0), *const second = a.get_if<Layout>(1);
+    return first != nullptr && second != nullptr ? Value{zip(*first, *second)} : zip(a[0], a[1]);
+  }
+  return has_modes(a[0]) ? changed(a, zip) : zip(a[0]);
+}
+
+Value flattened(const Arguments& a) {
+  return has_modes(a[0]) ? changed(a, flatten) : flatten(a[0]);
+}
+
+Value unflattened(const Arguments& a) {
+  if (const auto* const tuple = a.get_if<IntTuple>(0)) return {unflatten(*tuple, a.shape(1))};
+  if (a.is_layout(0)) return {unflatten(a.plain_layout(0), a.shape(1))};
+  return unflatten(a[0], a.shape(1));
+}
+
+Value group_of(const Arguments& a) {
+  return of_range(a, group_modes, group);
 }
 
 constexpr Function kModes[] = {
     {"get", "A, mode, ..", "a mode, and a mode of that, ..", 2, kAnyNumber,
      [](const Arguments& a) -> Value { return a.mode_from(1); }},
-    {"flatten", "A", "without hierarchy", 1, 1,
-     [](const Arguments& a) -> Value {
-       if (!a.is_layout(0)) return {flatten(a.tuple(0))};
-       return changed_if_modes(a, flatten);
-     }},
-    {"unflatten", "A, profile", "with the hierarchy of the profile", 2, 2,
-     [](const Arguments& a) -> Value {
-       if (!a.is_layout(0)) return {unflatten(a.tuple(0), a.shape(1))};
-       return {unflatten(a.plain_layout(0), a.shape(1))};
-     }},
+    {"flatten", "A", "without hierarchy", 1, 1, flattened},
+    {"unflatten", "A, profile", "with the hierarchy of the profile", 2, 2, unflattened},
     {"coalesce", "A[, profile]", "the same function in as few modes as possible", 1, 2,
      [](const Arguments& a) -> Value { return by_profile(a, coalesce, coalesce); }},
     {"filter_zeros", "A", "modes of stride 0 get size 1", 1, 1,
@@ -82,22 +115,17 @@ constexpr Function kModes[] = {
        if (a.size() == 1) return {filter(a.layout(0))};
        return a.behind_swizzle(0, [&](const Layout& layout) { return filter(layout, a.shape(1)); });
      }},
-    {"group_modes", "A, begin, end", "these modes as one; end -1: to the last", 3, 3, group},
-    {"group", "A, begin, end", "group_modes", 3, 3, group},
+    {"group_modes", "A, begin, end", "these modes as one; end -1: to the last", 3, 3, group_of},
+    {"group", "A, begin, end", "group_modes", 3, 3, group_of},
     {"append", "A[, rank][, B]", "B (or 1:0) as a further mode, or as often as it takes to have that rank", 1,
-     3, [](const Arguments& a) -> Value { return appended(a); }},
+     3, [](const Arguments& a) -> Value { return extended(a, Side::back); }},
     {"prepend", "A[, rank][, B]", "the same in front", 1, 3,
-     [](const Arguments& a) -> Value { return extended(a, prepend, prepend); }},
-    {"replace", "A, mode, B", "B in the place of that mode", 3, 3,
-     [](const Arguments& a) -> Value { return {replace(a.layout(0), a.count(1), a.layout(2))}; }},
+     [](const Arguments& a) -> Value { return extended(a, Side::front); }},
+    {"replace", "A, mode, B", "B in the place of that mode", 3, 3, replaced},
     {"take", "A, begin, end", "these modes alone; end -1: to the last", 3, 3,
-     [](const Arguments& a) -> Value { return of_range(a, take); }},
+     [](const Arguments& a) -> Value { return of_range(a, take, take); }},
     {"select", "A, mode, ..", "these modes in this order", 2, kAnyNumber, selected},
-    {"zip", "A[, B]", "modes of modes transposed", 1, 2,
-     [](const Arguments& a) -> Value {
-       if (a.size() == 2) return {zip(a.layout(0), a.layout(1))};
-       return changed_if_modes(a, zip);
-     }},
+    {"zip", "A[, B]", "modes of modes transposed", 1, 2, zipped},
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Worked cases in tests/golden: what CuTe prints for an expression, or that it refuses it.
+// Worked cases in tests/golden: what CuTe prints for an expression, or that it refuses it. Of tiles and
+// slices the index where they begin may follow, after @.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -12,6 +13,12 @@ namespace {
 
 constexpr std::string_view kArrow = " -> ";
 constexpr std::string_view kRefused = "refused";
+
+std::string shown(const Value& value, bool with_offset) {
+  const auto* const part = std::get_if<OffsetLayout>(&value.is);
+  const Integer offset = part != nullptr ? part->offset : Integer(0);
+  return with_offset ? to_text(value) + " @ " + to_text(IntTuple(offset)) : to_text(value);
+}
 
 // The number of cases in the file, each checked.
 int check_cases(const std::string& name) {
@@ -30,7 +37,7 @@ int check_cases(const std::string& name) {
     const std::string expression = line.substr(0, arrow), expected = line.substr(arrow + kArrow.size());
     std::string found;
     try {
-      found = to_text(evaluate(expression));
+      found = shown(evaluate(expression), expected.find(" @ ") != std::string::npos);
     } catch (const Error& error) {
       found =
           expected == kRefused && error.code() == ErrorCode::invalid_argument ? kRefused : error.message();
@@ -47,6 +54,10 @@ TEST(LayoutGolden, EveryWorkedCaseHolds) {
 
 TEST(LayoutGolden, EveryWorkedCaseWithUnknownsHolds) {
   EXPECT_GE(check_cases("layout_unknown_cases.txt"), 40);
+}
+
+TEST(LayoutGolden, EveryWorkedCaseOfTuplesHolds) {
+  EXPECT_GE(check_cases("layout_tuple_cases.txt"), 200);
 }
 
 }  // namespace

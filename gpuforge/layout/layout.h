@@ -110,7 +110,7 @@ Layout append(const Layout& layout, std::size_t rank,
               const Layout& mode);  // as often as it takes to have that rank
 Layout prepend(const Layout& layout, const Layout& mode);
 Layout prepend(const Layout& layout, std::size_t rank, const Layout& mode);
-Layout replace(const Layout& layout, std::size_t index, const Layout& mode);
+Layout replace(const Layout& layout, std::size_t index, const Layout& mode);  // at the rank: append
 Layout take(const Layout& layout, std::size_t begin, std::size_t end);
 Layout select(const Layout& layout, const std::vector<std::size_t>& modes);
 Layout zip(const Layout& layout);

@@ -168,12 +168,15 @@ Layout replace(const Layout& layout, std::size_t index, const Layout& mode) {
   return named_operation(
       "replace",
       [&] {
-        if (index >= layout.rank()) refuse("there is no mode {}", index);
-        if (!layout.shape().is_tuple()) return mode;
+        const bool is_tuple = layout.shape().is_tuple();
+        // One past the last is a further mode.
+        if (index > layout.rank() || (index == layout.rank() && !is_tuple))
+          refuse("there is no mode {}", index);
+        if (!is_tuple) return mode;
         return written([&](LayoutBuilder& builder) {
           add_modes(layout, 0, index, builder);
           builder.add(mode);
-          add_modes(layout, index + 1, layout.rank(), builder);
+          if (index < layout.rank()) add_modes(layout, index + 1, layout.rank(), builder);
         });
       },
       layout, static_cast<std::int64_t>(index), mode);
