@@ -6,9 +6,10 @@
 namespace gpuforge::cli {
 namespace {
 
-layout::AnyLayout as_memory(const layout::Value& value) {
+layout::Mapping as_memory(const layout::Value& value) {
   if (const auto* const plain = std::get_if<layout::Layout>(&value.is)) return *plain;
   if (const auto* const swizzled = std::get_if<layout::SwizzledLayout>(&value.is)) return *swizzled;
+  if (const auto* const composed = std::get_if<layout::ComposedLayout>(&value.is)) return *composed;
   throw Error(ErrorCode::invalid_argument,
               format_text("--memory: expected a layout, found {}", layout::to_text(value)));
 }

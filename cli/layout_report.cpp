@@ -103,6 +103,15 @@ void add_composed(Json& json, const layout::ComposedLayout& composed) {
   json.set("depth", std::uint64_t{domain != nullptr ? layout::depth(*domain) : 0});
 }
 
+void add_mapping(Json& json, const layout::Mapping& mapping) {
+  if (const auto* const plain = std::get_if<Layout>(&mapping))
+    add_layout(json, *plain);
+  else if (const auto* const swizzled = std::get_if<SwizzledLayout>(&mapping))
+    add_layout(json, *swizzled);
+  else
+    add_composed(json, std::get<layout::ComposedLayout>(mapping));
+}
+
 // True where the value is a layout.
 bool add_if_layout(Json& json, const Value& value) {
   if (const auto* const plain = std::get_if<Layout>(&value.is)) {
@@ -112,7 +121,7 @@ bool add_if_layout(Json& json, const Value& value) {
   } else if (const auto* const composed = std::get_if<layout::ComposedLayout>(&value.is)) {
     add_composed(json, *composed);
   } else if (const auto* const part = std::get_if<OffsetLayout>(&value.is)) {
-    add_layout(json, part->layout);
+    add_mapping(json, part->layout);
     json.set("offset", json_of(part->offset));
   } else {
     return false;
@@ -149,15 +158,26 @@ std::string indices_text(const layout::Coverage& coverage, Integer size) {
   return *coverage.injective ? "each at most once" : "some more than once";
 }
 
-std::string layout_rows(const AnyLayout& layout, const Integer* offset) {
+std::string layout_rows(const AnyLayout& layout) {
   const Facts facts(layout);
-  std::string out = to_text(layout) + "\n";
-  if (offset != nullptr) out += row("offset", number_text(*offset));
-  out += row("size", number_text(facts.size));
+  std::string out = row("size", number_text(facts.size));
   if (facts.cosize) out += row("cosize", number_text(*facts.cosize));
   out += row("rank", format_text("{}, depth {}", facts.plain.rank(), layout::depth(facts.plain)));
   const std::string indices = indices_text(facts.coverage, facts.size);
   return indices.empty() ? out : out + row("indices", indices);
+}
+
+std::string composed_rows(const layout::ComposedLayout& composed) {
+  const Layout* const domain = layout::domain(composed);
+  if (domain == nullptr) return {};
+  return row("size", number_text(size_of(*domain))) +
+         row("rank", format_text("{}, depth {}", domain->rank(), layout::depth(*domain)));
+}
+
+std::string mapping_rows(const layout::Mapping& mapping) {
+  if (const auto* const plain = std::get_if<Layout>(&mapping)) return layout_rows(*plain);
+  if (const auto* const swizzled = std::get_if<SwizzledLayout>(&mapping)) return layout_rows(*swizzled);
+  return composed_rows(std::get<layout::ComposedLayout>(mapping));
 }
 
 }  // namespace
@@ -183,23 +203,32 @@ std::string type_text(const Value& value) {
   if (const auto* const plain = std::get_if<Layout>(&value.is)) return layout::device_type(*plain);
   if (const auto* const swizzled = std::get_if<SwizzledLayout>(&value.is))
     return layout::device_type(*swizzled);
-  throw Error(ErrorCode::invalid_argument,
-              format_text("layout: --type: expected a layout or a shape, found {}", to_text(value)));
+  if (const auto* const swizzle = std::get_if<layout::Swizzle>(&value.is))
+    return layout::device_type(*swizzle);
+  if (const auto* const part = std::get_if<OffsetLayout>(&value.is)) {
+    // In a kernel the pointer goes to where a part begins.
+    if (const auto* const plain = std::get_if<Layout>(&part->layout)) return layout::device_type(*plain);
+    if (const auto* const swizzled = std::get_if<SwizzledLayout>(&part->layout))
+      return layout::device_type(*swizzled);
+  }
+  const bool composed = std::holds_alternative<layout::ComposedLayout>(value.is);
+  throw Error(
+      ErrorCode::invalid_argument,
+      format_text(composed ? "layout: --type: in kernels a layout has at most one swizzle before it; {} "
+                             "has no type there"
+                           : "layout: --type: expected a layout or a shape, found {}",
+                  to_text(value)));
 }
 
 std::string value_text(const Value& value, int columns) {
-  if (const auto* const plain = std::get_if<Layout>(&value.is)) return layout_rows(*plain, nullptr);
-  if (const auto* const swizzled = std::get_if<SwizzledLayout>(&value.is))
-    return layout_rows(*swizzled, nullptr);
-  if (const auto* const part = std::get_if<OffsetLayout>(&value.is))
-    return layout_rows(part->layout, &part->offset);
   std::string out = to_text(value) + "\n";
-  if (const auto* const composed = std::get_if<layout::ComposedLayout>(&value.is)) {
-    const Layout* const domain = layout::domain(*composed);
-    if (domain == nullptr) return out;
-    return out + row("size", number_text(size_of(*domain))) +
-           row("rank", format_text("{}, depth {}", domain->rank(), layout::depth(*domain)));
-  }
+  if (const auto* const plain = std::get_if<Layout>(&value.is)) return out + layout_rows(*plain);
+  if (const auto* const swizzled = std::get_if<SwizzledLayout>(&value.is))
+    return out + layout_rows(*swizzled);
+  if (const auto* const composed = std::get_if<layout::ComposedLayout>(&value.is))
+    return out + composed_rows(*composed);
+  if (const auto* const part = std::get_if<OffsetLayout>(&value.is))
+    return out + row("offset", number_text(part->offset)) + mapping_rows(part->layout);
   if (const auto* const width = std::get_if<layout::VectorWidth>(&value.is)) {
     out += row("bytes", std::to_string(width->bytes));
     for (const std::string& sentence : width->why)

@@ -21,7 +21,7 @@ class Grid {
  public:
   explicit Grid(const Value& value) {
     if (const auto* const part = std::get_if<OffsetLayout>(&value.is)) {
-      any_ = layout::as_mapping(part->layout);
+      any_ = part->layout;
       offset_ = part->offset;
     } else if (const auto* const swizzled = std::get_if<SwizzledLayout>(&value.is)) {
       any_ = *swizzled;

@@ -53,7 +53,7 @@ void check_same_sizes(const IntTuple& tile, const Layout& memory) {
            to_text(memory.shape()), to_text(tile));
 }
 
-ThreadAccess access_of(int thread, const ThreadValueLayout& by, const AnyLayout& memory,
+ThreadAccess access_of(int thread, const ThreadValueLayout& by, const Mapping& memory,
                        const AccessType& type) {
   ThreadAccess access{.thread = thread};
   for (std::int64_t value = 0; value < type.elements; ++value) {
@@ -80,15 +80,8 @@ ThreadAccess access_of(int thread, const ThreadValueLayout& by, const AnyLayout&
 
 }  // namespace
 
-const Layout& without_swizzle(const AnyLayout& layout) {
-  const auto* const swizzled = std::get_if<SwizzledLayout>(&layout);
-  return swizzled != nullptr ? swizzled->layout : std::get<Layout>(layout);
-}
-
-std::int64_t index_at(std::int64_t coordinate, const AnyLayout& layout) {
-  const IntTuple at(coordinate);
-  const Integer index = std::visit([&](const auto& one) { return crd2idx(at, one); }, layout);
-  const std::int64_t value = known(index, "an index");
+std::int64_t index_at(std::int64_t coordinate, const Mapping& layout) {
+  const std::int64_t value = known(crd2idx(IntTuple(coordinate), layout), "an index");
   if (value > kFarthest || value < -kFarthest) refuse("access: index {} is too far away", value);
   return value;
 }
@@ -113,11 +106,11 @@ AccessType parse_access(std::string_view text) {
   return type;
 }
 
-ThreadValueLayout threads_in_order(const AnyLayout& layout, std::int64_t elements) {
+ThreadValueLayout threads_in_order(const Mapping& layout, std::int64_t elements) {
   struct Part {
     std::int64_t size, stride, before, taken = 1;  // `before`: the step of its coordinate
   };
-  const Layout& plain = without_swizzle(layout);
+  const Layout& plain = expect_domain(layout);
   std::vector<Part> parts;
   std::int64_t before = 1;
   for (const FlatMode& mode : flat_modes(plain)) {
@@ -149,13 +142,13 @@ ThreadValueLayout threads_in_order(const AnyLayout& layout, std::int64_t element
   return {plain.shape(), make_layout({moded(threads.take()), moded(values.take())})};
 }
 
-WarpAccess warp_access(const ThreadValueLayout& by, const AnyLayout& memory, const AccessRequest& request) {
+WarpAccess warp_access(const ThreadValueLayout& by, const Mapping& memory, const AccessRequest& request) {
   const AccessType& type = request.type;
   if (request.space == Space::shared && type.bytes() > 16)
     refuse("access: a thread accesses at most 16 bytes of shared memory at once, {} has {}", type.name,
            type.bytes());
   if (by.tv.rank() != 2) refuse("access: {} is no layout of (thread,value)", to_text(by.tv));
-  check_same_sizes(by.tiler, without_swizzle(memory));
+  check_same_sizes(by.tiler, expect_domain(memory));
   const std::int64_t threads = known(size(by.tv.mode(0)), "the number of threads");
   const std::int64_t values = known(size(by.tv.mode(1)), "the number of values");
   known(product(by.tiler), "the size of the tile");

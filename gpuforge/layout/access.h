@@ -49,15 +49,14 @@ struct WarpAccess {
 // The first access of threads 0 to 31: each its first values, as many as the type has. `memory` sends the
 // tile's coordinates to indices. Values that do not lie side by side, or not aligned, are an Error: they are
 // no single access.
-WarpAccess warp_access(const ThreadValueLayout& by, const AnyLayout& memory, const AccessRequest& request);
+WarpAccess warp_access(const ThreadValueLayout& by, const Mapping& memory, const AccessRequest& request);
 
 // Threads over a plain layout, for the above. Elements that lie side by side in memory are taken together,
 // `elements` at a time; threads take these vectors in the order of coordinates, the first mode running
 // fastest. With one element at a time thread t has the coordinate t.
-ThreadValueLayout threads_in_order(const AnyLayout& layout, std::int64_t elements);
+ThreadValueLayout threads_in_order(const Mapping& layout, std::int64_t elements);
 
 // Never an unknown one: an Error says to bind it.
-std::int64_t index_at(std::int64_t coordinate, const AnyLayout& layout);
-const Layout& without_swizzle(const AnyLayout& layout);
+std::int64_t index_at(std::int64_t coordinate, const Mapping& layout);
 
 }  // namespace gpuforge::layout

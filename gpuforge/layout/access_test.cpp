@@ -16,14 +16,15 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-AnyLayout as_any_layout(const Value& value) {
+Mapping as_memory(const Value& value) {
   if (const auto* const plain = std::get_if<Layout>(&value.is)) return *plain;
+  if (const auto* const composed = std::get_if<ComposedLayout>(&value.is)) return *composed;
   return std::get<SwizzledLayout>(value.is);
 }
 
 WarpAccess plain_access(std::string_view text, std::string_view type, Space space = Space::shared,
                         bool is_load = true) {
-  const AnyLayout layout = as_any_layout(evaluate(text));
+  const Mapping layout = as_memory(evaluate(text));
   const AccessRequest request{.type = parse_access(type), .space = space, .is_load = is_load};
   return warp_access(threads_in_order(layout, request.type.elements), layout, request);
 }
@@ -31,7 +32,7 @@ WarpAccess plain_access(std::string_view text, std::string_view type, Space spac
 WarpAccess tv_access(std::string_view threads, std::string_view values, std::string_view memory,
                      std::string_view type, Space space = Space::shared) {
   const ThreadValueLayout by = make_layout_tv(parse_layout(threads), parse_layout(values));
-  return warp_access(by, as_any_layout(evaluate(memory)), {.type = parse_access(type), .space = space});
+  return warp_access(by, as_memory(evaluate(memory)), {.type = parse_access(type), .space = space});
 }
 
 template <class Run>

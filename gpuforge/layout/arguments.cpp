@@ -26,7 +26,7 @@ Extent extent(const Value& value) {
       const Extent outer = std::visit(*this, composed.outer()), inner = std::visit(*this, composed.inner());
       return {outer.numbers + inner.numbers, std::max(outer.depth, inner.depth) + 1};
     }
-    Extent operator()(const OffsetLayout& part) const { return (*this)(behind_swizzle(part.layout)); }
+    Extent operator()(const OffsetLayout& part) const { return std::visit(*this, part.layout); }
     Extent operator()(const Swizzle&) const { return {1, 0}; }
     Extent operator()(bool) const { return {1, 0}; }
     Extent operator()(const VectorWidth&) const { return {1, 0}; }
@@ -125,6 +125,12 @@ Value value_of(Mapping mapping) {
   return std::visit([](auto& one) { return Value{std::move(one)}; }, mapping);
 }
 
+Value value_of(OffsetLayout part) {
+  if (std::holds_alternative<ComposedLayout>(part.layout) && part.offset.is(0))
+    return value_of(std::move(part.layout));
+  return {std::move(part)};
+}
+
 std::optional<Mapping> mapping_in(const Value& value) {
   if (const auto* const layout = std::get_if<Layout>(&value.is)) return *layout;
   if (const auto* const swizzled = std::get_if<SwizzledLayout>(&value.is)) return *swizzled;
@@ -159,11 +165,6 @@ Value joined(Value::Values values) {
   for (const Value& one : values) builder.add(std::get<IntTuple>(one.is));
   builder.close();
   return {builder.take()};
-}
-
-const Layout& behind_swizzle(const AnyLayout& layout) {
-  const auto* const swizzled = std::get_if<SwizzledLayout>(&layout);
-  return swizzled != nullptr ? swizzled->layout : std::get<Layout>(layout);
 }
 
 void Arguments::unexpected(std::size_t index, std::string_view expected) const {
@@ -211,11 +212,6 @@ Layout Arguments::layout(std::size_t index) const {
 const Layout& Arguments::plain_layout(std::size_t index) const {
   if (const auto* const layout = get_if<Layout>(index)) return *layout;
   unexpected(index, is_swizzled(values_[index]) ? "a layout without a swizzle" : "a layout");
-}
-
-AnyLayout Arguments::any_layout(std::size_t index) const {
-  if (const auto* const swizzled = get_if<SwizzledLayout>(index)) return *swizzled;
-  return layout(index);
 }
 
 Mapping Arguments::mapping(std::size_t index) const {

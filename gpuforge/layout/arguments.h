@@ -13,6 +13,8 @@ bool is_layout(const Value& value);    // swizzled and composed ones too
 bool is_swizzled(const Value& value);  // a layout, but not shape:stride alone
 Value value_of(AnyLayout layout);
 Value value_of(Mapping mapping);
+// Where a part has its beginning within, it is a layout like any other.
+Value value_of(OffsetLayout part);
 Value value_of(Integer number);
 Value value_of(std::size_t number);
 std::optional<Mapping> mapping_in(const Value& value);  // none: it is neither a layout nor a swizzle
@@ -21,7 +23,6 @@ std::optional<Mapping> mapping_in(const Value& value);  // none: it is neither a
 Value bounded(Value value);
 // A tuple of values: numbers alone are one IntTuple.
 Value joined(Value::Values values);
-const Layout& behind_swizzle(const AnyLayout& layout);
 
 // What a function was called with. What is not of the kind asked for is an Error that says which argument,
 // what was expected and what was found.
@@ -46,7 +47,6 @@ class Arguments {
   std::size_t end(std::size_t index, std::size_t rank) const;
   Layout layout(std::size_t index) const;  // a shape is a compact layout
   const Layout& plain_layout(std::size_t index) const;
-  AnyLayout any_layout(std::size_t index) const;
   Mapping mapping(std::size_t index) const;  // a layout, a swizzle, several of them; or a shape
   Tiler tiler(std::size_t index) const;
   // The same, where a part for a mode of `layout` may be swizzled if `change` of that mode by it is not.

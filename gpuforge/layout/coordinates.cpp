@@ -50,8 +50,8 @@ void add_coordinate(Integer index, TupleView shape, TupleBuilder& builder) {
   for (const TupleView part : shape) {
     const bool last = --left == 0;
     const Integer extent = last ? Integer(1) : product(part);
-    add_coordinate(last ? index : index % extent, part, builder);
-    if (!last) index = index / extent;
+    add_coordinate(last || index.is(0) ? index : index % extent, part, builder);
+    if (!last && !index.is(0)) index = index / extent;
   }
   builder.close();
 }
@@ -155,13 +155,18 @@ Integer size(const Layout& layout) {
 Integer cosize(LayoutView layout) {
   Integer last = 0;
   for (const FlatMode& mode : flat_modes(layout)) last = last + (mode.shape - 1) * abs(mode.stride);
-  if (last.known() && last.value() < -1) refuse("a layout of size 0 has no last index");
   return last + 1;
 }
 
 Integer cosize(const Layout& layout) {
   return named_operation(
-      "cosize", [&] { return cosize(LayoutView(layout)); }, layout);
+      "cosize",
+      [&] {
+        const Integer result = cosize(LayoutView(layout));
+        if (result.known() && result.value() < 0) refuse("a layout of size 0 has no last index");
+        return result;
+      },
+      layout);
 }
 
 std::size_t depth(const Layout& layout) {

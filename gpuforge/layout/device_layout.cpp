@@ -41,10 +41,8 @@ std::string plain_type(const Layout& layout) {
 }
 
 std::string swizzled_type(const SwizzledLayout& layout) {
-  const Swizzle& swizzle = layout.swizzle;
-  return format_text("gpuforge::SwizzledLayout<gpuforge::Swizzle<{},{},{}>,{},{}>", swizzle.bits(),
-                     swizzle.base(), swizzle.shift(), integer_type(layout.offset, Role::stride),
-                     plain_type(layout.layout));
+  return format_text("gpuforge::SwizzledLayout<{},{},{}>", device_type(layout.swizzle),
+                     integer_type(layout.offset, Role::stride), plain_type(layout.layout));
 }
 
 // Appends what stands where the pattern has `?`.
@@ -107,6 +105,10 @@ std::string device_type(const AnyLayout& layout) {
         return plain_type(std::get<Layout>(layout));
       },
       layout);
+}
+
+std::string device_type(const Swizzle& swizzle) {
+  return format_text("gpuforge::Swizzle<{},{},{}>", swizzle.bits(), swizzle.base(), swizzle.shift());
 }
 
 std::string device_type(TupleView shape) {

@@ -17,7 +17,8 @@ namespace gpuforge::layout {
 // "gpuforge::Layout<gpuforge::Shape<int,gpuforge::Int<32>>,gpuforge::Stride<...>>": for a template argument
 // or a define.
 std::string device_type(const AnyLayout& layout);
-std::string device_type(TupleView shape);  // "gpuforge::Shape<gpuforge::Int<32>,gpuforge::Int<8>>"
+std::string device_type(const Swizzle& swizzle);  // "gpuforge::Swizzle<3,4,3>"
+std::string device_type(TupleView shape);         // "gpuforge::Shape<gpuforge::Int<32>,gpuforge::Int<8>>"
 
 // The layout with `?` for the sizes of some modes and the strides of others: of (70,32):(32,1)
 // with_dynamic({0}) is

@@ -91,7 +91,7 @@ class SizeLayout {
   TupleNode stride_;
 };
 
-// coordinates.cpp
+// coordinates.cpp: of a layout of size 0 it may be negative, and products count with that
 Integer cosize(LayoutView layout);
 
 // composition.cpp: every coordinate of `b` sent through the modes, which come from modes_to_compose.

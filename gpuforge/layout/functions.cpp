@@ -5,23 +5,10 @@
 namespace gpuforge::layout {
 namespace {
 
-Value applied(const ComposedLayout& layout, const IntTuple& coordinate) {
-  if (!has_underscore(coordinate)) return value_of(crd2idx(coordinate, Mapping(layout)));
-  // The offset of its slices is a part of them.
-  return value_of(slice_and_offset(coordinate, Mapping(layout)).mapping);
-}
-
-Value applied(const AnyLayout& layout, Integer offset, const IntTuple& coordinate) {
-  const auto* const swizzled = std::get_if<SwizzledLayout>(&layout);
-  if (!has_underscore(coordinate))
-    return value_of(offset + (swizzled != nullptr ? crd2idx(coordinate, *swizzled)
-                                                  : crd2idx(coordinate, std::get<Layout>(layout))));
-  if (swizzled != nullptr) {
-    SlicedLayout slice = slice_and_offset(coordinate, *swizzled);
-    return {OffsetLayout{std::move(slice.layout), offset + slice.offset}};
-  }
-  const Layout& plain = std::get<Layout>(layout);
-  return {OffsetLayout{slice(coordinate, plain), offset + crd2idx(coordinate, plain)}};
+Value applied(const Mapping& layout, Integer offset, const IntTuple& coordinate) {
+  if (!has_underscore(coordinate)) return value_of(offset + crd2idx(coordinate, layout));
+  SlicedMapping part = slice_and_offset(coordinate, layout);
+  return value_of(OffsetLayout{std::move(part.mapping), offset + part.offset});
 }
 
 }  // namespace
@@ -53,11 +40,7 @@ Value apply_layout(const Value& value, Value::Values arguments) {
   }
   if (const auto* const part = std::get_if<OffsetLayout>(&value.is))
     return applied(part->layout, part->offset, *coordinate);
-  if (const auto* const layout = std::get_if<Layout>(&value.is)) return applied(*layout, 0, *coordinate);
-  if (const auto* const swizzled = std::get_if<SwizzledLayout>(&value.is))
-    return applied(*swizzled, 0, *coordinate);
-  if (const auto* const composed = std::get_if<ComposedLayout>(&value.is))
-    return applied(*composed, *coordinate);
+  if (const std::optional<Mapping> layout = mapping_in(value)) return applied(*layout, 0, *coordinate);
   refuse("layout: expected a layout before {}, found {}", to_text(given), with_kind(value));
 }
 

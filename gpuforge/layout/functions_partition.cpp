@@ -20,13 +20,13 @@ Value projected(const Arguments& a, const Value& value) {
 }
 
 Value tile_at(const Arguments& a) {
-  if (a.size() == 3) return {local_tile(a.any_layout(0), a.tiler(1), a.tuple(2))};
+  if (a.size() == 3) return value_of(local_tile(a.mapping(0), a.tiler(1), a.tuple(2)));
   const Value kept[] = {a[0], projected(a, a[1]), projected(a, a[2])};
   return tile_at(Arguments(a.function(), kept));
 }
 
 Value partition_at(const Arguments& a) {
-  if (a.size() == 3) return {local_partition(a.any_layout(0), a.layout(1), a.integer(2))};
+  if (a.size() == 3) return value_of(local_partition(a.mapping(0), a.layout(1), a.integer(2)));
   const Value kept[] = {a[0], projected(a, Value{a.layout(1)}), a[2]};
   return partition_at(Arguments(a.function(), kept));
 }
@@ -44,7 +44,7 @@ ThreadValueLayout thread_values(const Arguments& a, bool as_pair) {
 
 Value width_of(const Arguments& a) {
   const std::size_t bits = a.size() - 2;
-  return {vector_width(a.any_layout(0), thread_values(a, a.size() == 4), a.number(bits), a.number(bits + 1))};
+  return {vector_width(a.mapping(0), thread_values(a, a.size() == 4), a.number(bits), a.number(bits + 1))};
 }
 
 constexpr Function kPartition[] = {
@@ -59,7 +59,7 @@ constexpr Function kPartition[] = {
      "what that thread has when threads take elements in turns", 3, 4, partition_at},
     {"partition_tv", "A, (tiler, tv)", "((thread,value),rest)", 2, 3,
      [](const Arguments& a) -> Value {
-       return value_of(partition_tv(a.any_layout(0), thread_values(a, a.size() == 2)));
+       return value_of(partition_tv(a.mapping(0), thread_values(a, a.size() == 2)));
      }},
     {"vector_width", "A, (tiler, tv), bits, alignment",
      "elements of so many bits that a thread can access at once in memory so aligned (bytes), and why", 4, 5,

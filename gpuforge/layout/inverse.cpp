@@ -98,7 +98,7 @@ Layout complement(const Layout& layout) {
       [&] {
         const FlatModes modes = filtered(some_flat_modes(layout));
         Integers cotarget;
-        cotarget.push_back(cosize(layout_of(modes)));
+        cotarget.push_back(cosize(LayoutView(layout_of(modes))));
         return layout_of(complemented(modes, cotarget));
       },
       layout);

@@ -9,27 +9,6 @@
 namespace gpuforge::layout {
 namespace {
 
-const Layout& behind_swizzle(const AnyLayout& layout) {
-  const auto* const swizzled = std::get_if<SwizzledLayout>(&layout);
-  return swizzled != nullptr ? swizzled->layout : std::get<Layout>(layout);
-}
-
-// The same swizzle before another layout.
-AnyLayout with_layout(const AnyLayout& old, Layout layout) {
-  if (const auto* const swizzled = std::get_if<SwizzledLayout>(&old))
-    return composition(swizzled->swizzle, swizzled->offset, layout);
-  return layout;
-}
-
-OffsetLayout sliced(const AnyLayout& layout, TupleView coordinate) {
-  if (const auto* const swizzled = std::get_if<SwizzledLayout>(&layout)) {
-    SlicedLayout result = slice_and_offset(coordinate, *swizzled);
-    return {std::move(result.layout), result.offset};
-  }
-  const Layout& plain = std::get<Layout>(layout);
-  return {slice(coordinate, plain), crd2idx(coordinate, plain)};
-}
-
 // `count` times `_`, which is one `_` for 1.
 void add_underscores(std::size_t count, TupleBuilder& builder) {
   const IntTuple underscore = IntTuple::underscore();
@@ -50,9 +29,11 @@ void add_extended(TupleView coordinate, std::size_t rank, TupleBuilder& builder)
 }
 
 // Divides and keeps the tile (inner) or the rest, at a coordinate of the other.
-OffsetLayout partitioned(const AnyLayout& layout, const Tiler& tiler, TupleView coordinate, bool inner) {
-  const Layout divided = zipped_divide(behind_swizzle(layout), tiler);
-  const std::size_t ranks[] = {divided.mode(0).rank(), divided.mode(1).rank()};
+OffsetLayout partitioned(const Mapping& layout, const Tiler& tiler, TupleView coordinate, bool inner) {
+  const Mapping divided =
+      with_domain(layout, [&](const Layout& plain) { return zipped_divide(plain, tiler); });
+  const TupleView halves = expect_domain(divided).shape();
+  const std::size_t ranks[] = {halves[0].rank(), halves[1].rank()};
   TupleBuilder builder;
   builder.open();
   if (inner) {
@@ -63,7 +44,8 @@ OffsetLayout partitioned(const AnyLayout& layout, const Tiler& tiler, TupleView 
     add_underscores(ranks[1], builder);
   }
   builder.close();
-  return sliced(with_layout(layout, divided), builder.take());
+  SlicedMapping part = slice_and_offset(builder.take(), divided);
+  return {std::move(part.mapping), part.offset};
 }
 
 }  // namespace
@@ -79,12 +61,12 @@ ThreadValueLayout make_layout_tv(const Layout& threads, const Layout& values) {
       threads, values);
 }
 
-OffsetLayout local_tile(const AnyLayout& layout, const Tiler& tiler, TupleView coordinate) {
+OffsetLayout local_tile(const Mapping& layout, const Tiler& tiler, TupleView coordinate) {
   return named_operation(
       "local_tile", [&] { return partitioned(layout, tiler, coordinate, true); }, layout, tiler, coordinate);
 }
 
-OffsetLayout local_partition(const AnyLayout& layout, const Layout& threads, Integer index) {
+OffsetLayout local_partition(const Mapping& layout, const Layout& threads, Integer index) {
   return named_operation(
       "local_partition",
       [&] {
@@ -102,12 +84,14 @@ OffsetLayout local_partition(const AnyLayout& layout, const Layout& threads, Int
       layout, threads);
 }
 
-AnyLayout partition_tv(const AnyLayout& layout, const ThreadValueLayout& by) {
+Mapping partition_tv(const Mapping& layout, const ThreadValueLayout& by) {
   return named_operation(
       "partition_tv",
       [&] {
-        const Layout divided = zipped_divide(behind_swizzle(layout), Tiler(by.tiler.view()));
-        return with_layout(layout, composition(divided, Tiler(Tiler::Modes{by.tv, Tiler::Whole{}})));
+        return with_domain(layout, [&](const Layout& plain) {
+          return composition(zipped_divide(plain, Tiler(by.tiler.view())),
+                             Tiler(Tiler::Modes{by.tv, Tiler::Whole{}}));
+        });
       },
       layout, by.tiler.view(), by.tv);
 }
@@ -138,7 +122,7 @@ class Width {
 
 }  // namespace
 
-VectorWidth vector_width(const AnyLayout& layout, const ThreadValueLayout& by, std::int64_t element_bits,
+VectorWidth vector_width(const Mapping& layout, const ThreadValueLayout& by, std::int64_t element_bits,
                          std::int64_t alignment, std::int64_t widest_bytes) {
   return named_operation(
       "vector_width",
@@ -147,8 +131,10 @@ VectorWidth vector_width(const AnyLayout& layout, const ThreadValueLayout& by, s
           refuse("widths and alignment are at least 1");
         if (!std::has_single_bit(static_cast<std::uint64_t>(element_bits)))
           refuse("elements have 1, 2, 4, .. bits, not {}", element_bits);
-        const AnyLayout parts = partition_tv(layout, by);
-        const Layout& plain = behind_swizzle(parts);
+        const Mapping parts = partition_tv(layout, by);
+        if (std::holds_alternative<ComposedLayout>(parts))
+          refuse("vectors are found in a layout that has at most a swizzle before it");
+        const Layout& plain = expect_domain(parts);
         const Layout threads = plain.mode(0).mode(0), rest = plain.mode(1);
         const FlatModes values = flat_modes(coalesce(plain.mode(0).mode(1)));
         VectorWidth result;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "gpuforge/layout/swizzle.h"
+#include "gpuforge/layout/composed.h"
 
 namespace gpuforge::layout {
 
@@ -18,17 +18,18 @@ struct ThreadValueLayout {
 // From a layout of threads and a layout of the values of each, beside each other in every mode.
 ThreadValueLayout make_layout_tv(const Layout& threads, const Layout& values);
 
-// Part of a layout, and the index where it begins.
+// Part of a layout, and the index where it begins. Of several layouts one after the other that index is
+// within the part, and the offset 0.
 struct OffsetLayout {
-  AnyLayout layout;
+  Mapping layout;
   Integer offset;
 };
 // The tile at `coordinate`; `_` keeps all tiles of that mode.
-OffsetLayout local_tile(const AnyLayout& layout, const Tiler& tiler, TupleView coordinate);
+OffsetLayout local_tile(const Mapping& layout, const Tiler& tiler, TupleView coordinate);
 // What thread `index` of the thread layout has, when threads take elements in turns.
-OffsetLayout local_partition(const AnyLayout& layout, const Layout& threads, Integer index);
+OffsetLayout local_partition(const Mapping& layout, const Layout& threads, Integer index);
 // ((thread,value),rest) -> index
-AnyLayout partition_tv(const AnyLayout& layout, const ThreadValueLayout& by);
+Mapping partition_tv(const Mapping& layout, const ThreadValueLayout& by);
 
 // How many elements a thread can load or store at once.
 struct VectorWidth {
@@ -38,7 +39,7 @@ struct VectorWidth {
 };
 // `layout` maps the tensor to memory whose first element is aligned to `alignment` bytes. Elements have a
 // power of two bits; `bytes` is 0 for part of a byte.
-VectorWidth vector_width(const AnyLayout& layout, const ThreadValueLayout& by, std::int64_t element_bits,
+VectorWidth vector_width(const Mapping& layout, const ThreadValueLayout& by, std::int64_t element_bits,
                          std::int64_t alignment, std::int64_t widest_bytes = 16);
 
 }  // namespace gpuforge::layout

@@ -1,48 +1,50 @@
 #include "gpuforge/layout/picture.h"
 
+#include "gpuforge/layout/arguments.h"
 #include "gpuforge/layout/operation.h"
 #include "gpuforge/layout/picture_cells.h"
 
 namespace gpuforge::layout {
 namespace {
 
+// The swizzle that comes last, of those that change anything.
+const Swizzle* last_swizzle(const Mapping& layout) {
+  if (const auto* const composed = std::get_if<ComposedLayout>(&layout)) {
+    const Swizzle* const outer = last_swizzle(composed->outer());
+    return outer != nullptr ? outer : last_swizzle(composed->inner());
+  }
+  const auto* const swizzled = std::get_if<SwizzledLayout>(&layout);
+  const Swizzle* const found = swizzled != nullptr ? &swizzled->swizzle : std::get_if<Swizzle>(&layout);
+  return found != nullptr && found->bits() > 0 ? found : nullptr;
+}
+
 // A swizzle keeps 2^M elements together; it is made for 16 bytes.
-std::int64_t element_bytes(const AnyLayout& layout, const PictureOptions& options) {
+std::int64_t element_bytes(const Mapping& layout, const PictureOptions& options) {
   if (options.access) return options.access->type.element_bytes;
   if (options.element_bytes) return *options.element_bytes;
-  const auto* const swizzled = std::get_if<SwizzledLayout>(&layout);
-  const int base = swizzled != nullptr ? swizzled->swizzle.base() : 3;
+  const Swizzle* const swizzle = last_swizzle(layout);
+  const int base = swizzle != nullptr ? swizzle->base() : 3;
   return base >= 1 && base <= 4 ? 16 >> base : 2;
 }
 
 // What a value and the options together say is to be drawn.
 struct Subject {
-  AnyLayout layout;  // of the elements in memory, when threads are not given
+  Mapping layout;  // of the elements in memory, when threads are not given
+  std::string text;
   std::optional<ThreadValueLayout> threads;
 };
 
-std::optional<AnyLayout> layout_in(const Value& value) {
-  if (const auto* const plain = std::get_if<Layout>(&value.is)) return *plain;
-  if (const auto* const swizzled = std::get_if<SwizzledLayout>(&value.is)) return *swizzled;
-  const auto* const part = std::get_if<OffsetLayout>(&value.is);
-  if (part == nullptr) return std::nullopt;
-  if (part->offset.is(0)) return part->layout;
-  // Where it begins decides about banks and sectors; a swizzle that changes nothing carries that.
-  if (const auto* const plain = std::get_if<Layout>(&part->layout))
-    return SwizzledLayout{Swizzle(), part->offset, *plain};
-  refuse("picture: {} begins at index {}, behind its swizzle: not drawn", to_text(part->layout),
-         to_text(IntTuple(part->offset)));
-}
-
-bool is_swizzled(const AnyLayout& layout) {
-  const auto* const swizzled = std::get_if<SwizzledLayout>(&layout);
-  return swizzled != nullptr && swizzled->swizzle != Swizzle();
-}
-
-std::string title_of(const AnyLayout& layout) {
-  const auto* const part = std::get_if<SwizzledLayout>(&layout);
-  if (part == nullptr || is_swizzled(layout)) return to_text(layout);
-  return format_text("{} + {}", to_text(IntTuple(part->offset)), to_text(part->layout));
+std::optional<Subject> layout_in(const Value& value) {
+  if (const auto* const part = std::get_if<OffsetLayout>(&value.is)) {
+    if (part->offset.is(0)) return Subject{part->layout, to_text(part->layout), {}};
+    // Where it begins decides about banks and sectors; a swizzle that changes nothing carries that.
+    return Subject{composition(Swizzle(), part->offset, part->layout),
+                   format_text("{} + {}", to_text(IntTuple(part->offset)), to_text(part->layout)),
+                   {}};
+  }
+  std::optional<Mapping> layout = mapping_in(value);
+  if (!layout || domain(*layout) == nullptr) return std::nullopt;
+  return Subject{std::move(*layout), to_text(value), {}};
 }
 
 std::optional<ThreadValueLayout> threads_in(const Value& value, const PictureOptions& options) {
@@ -62,11 +64,11 @@ std::optional<ThreadValueLayout> threads_in(const Value& value, const PictureOpt
 
 Subject subject_of(const Value& value, const PictureOptions& options) {
   if (auto threads = threads_in(value, options))
-    return {options.memory.value_or(AnyLayout(Layout(threads->tiler))), std::move(threads)};
+    return {options.memory.value_or(Layout(threads->tiler)), {}, std::move(threads)};
   if (options.memory) refuse("picture: a memory layout is for (tiler, tv) or a layout with a tile");
-  std::optional<AnyLayout> layout = layout_in(value);
-  if (!layout) refuse("picture: a layout or (tiler, tv) can be drawn, not {}", to_text(value));
-  return {std::move(*layout), std::nullopt};
+  std::optional<Subject> subject = layout_in(value);
+  if (!subject) refuse("picture: a layout with a shape or (tiler, tv) can be drawn, not {}", to_text(value));
+  return *std::move(subject);
 }
 
 WarpAccess access_of(const Subject& subject, const AccessRequest& request) {
@@ -94,10 +96,10 @@ Picture draw(const Value& value, const PictureOptions& options) {
     fill_threads(draft, *subject.threads, tile);
     if (options.access) draft.frame.titles.push_back("Memory: " + to_text(subject.layout));
   } else {
-    const IntTuple& shape = without_swizzle(subject.layout).shape();
-    draft = draft_of(shape, title_of(subject.layout), options);
+    const IntTuple& shape = expect_domain(subject.layout).shape();
+    draft = draft_of(shape, subject.text, options);
     fill_indices(draft, subject.layout, shape);
-    if (!options.access && (is_swizzled(subject.layout) || options.element_bytes))
+    if (!options.access && (last_swizzle(subject.layout) != nullptr || options.element_bytes))
       fill_banks(draft, subject.layout, element_bytes(subject.layout, options));
   }
   Picture picture;

@@ -17,7 +17,7 @@ struct PictureOptions {
   // The layout is one of (thread,value) over a tile of this shape.
   std::optional<IntTuple> tile;
   // Where the tile's elements lie, for the access; otherwise the tile is compact, its first mode fastest.
-  std::optional<AnyLayout> memory;
+  std::optional<Mapping> memory;
   std::optional<AccessRequest> access;
   // Of an element, for banks; otherwise the access's, or what makes a swizzle move 16 bytes at a time.
   std::optional<std::int64_t> element_bytes;

@@ -98,7 +98,7 @@ Draft draft_of(TupleView shape, const std::string& text, const PictureOptions& o
   return draft;
 }
 
-void fill_indices(Draft& draft, const AnyLayout& layout, TupleView shape) {
+void fill_indices(Draft& draft, const Mapping& layout, TupleView shape) {
   std::vector<std::int64_t> indices;
   for (std::size_t i = 0; i < draft.grid.cells.size(); ++i)
     indices.push_back(index_at(static_cast<std::int64_t>(i), layout));
@@ -112,7 +112,7 @@ void fill_indices(Draft& draft, const AnyLayout& layout, TupleView shape) {
   draft.frame.legend = {Legend::Kind::index, *least, *most, {}};
 }
 
-void fill_banks(Draft& draft, const AnyLayout& layout, std::int64_t bytes) {
+void fill_banks(Draft& draft, const Mapping& layout, std::int64_t bytes) {
   for (std::size_t i = 0; i < draft.grid.cells.size(); ++i) {
     Cell& cell = draft.grid.cells[i];
     const std::int64_t bank = bank_of(index_at(static_cast<std::int64_t>(i), layout) * bytes);

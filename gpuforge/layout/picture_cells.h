@@ -14,9 +14,9 @@ struct Draft {
 
 // Empty cells for a shape; `text` is what is drawn.
 Draft draft_of(TupleView shape, const std::string& text, const PictureOptions& options);
-void fill_indices(Draft& draft, const AnyLayout& layout, TupleView shape);
+void fill_indices(Draft& draft, const Mapping& layout, TupleView shape);
 // After the indices.
-void fill_banks(Draft& draft, const AnyLayout& layout, std::int64_t element_bytes);
+void fill_banks(Draft& draft, const Mapping& layout, std::int64_t element_bytes);
 void fill_threads(Draft& draft, const ThreadValueLayout& by, TupleView tile);
 // Over what is there, which becomes quiet.
 void fill_access(Draft& draft, const WarpAccess& access);

@@ -175,6 +175,19 @@ TEST(Picture, APartIsDrawnWhereItBegins) {
   EXPECT_EQ(sectors("A(1,_)"), 5u) << "begins between two sectors";
 }
 
+TEST(Picture, LayoutsAndSwizzlesInARowAreDrawn) {
+  const SvgReader banks(svg_of({"(512,2):(1,512) o 64 o Sw<3,3,3> o 0 o (8,64):(64,1)", "", ""}));
+  EXPECT_EQ(banks.cells(), 512u);
+  EXPECT_THAT(banks.texts(), IsSupersetOf({"64", "575", "b0", "b31"}));
+  EXPECT_THAT(banks.texts(), Contains(HasSubstr("for elements of 2 bytes: index / 2 % 32")));
+  const SvgReader plain(svg_of({"64:2 o 1 o (2,4):(4,1)", "", ""}));
+  EXPECT_THAT(plain.texts(), IsSupersetOf({"2", "16", "64:2 o 1 o (2,4):(4,1)"}));
+  EXPECT_THAT(plain.texts(), Not(Contains(HasSubstr("bank"))));
+  const SvgReader part(svg_of({"local_tile(Sw<2,0,2> o 0 o (8,8):(1,8), (8,2), (0,3))", "", ""}));
+  EXPECT_THAT(part.texts(), Contains("= 48 + Sw<2,0,2> o 0 o (8,2):(1,8)"));
+  EXPECT_THAT(part.texts(), IsSupersetOf({"48", "63"})) << "with where it begins";
+}
+
 TEST(Picture, AnAccessIsExplainedUnderIt) {
   const Picture picture = draw(evaluate("(8,32):(32,1)"), options_of({"(8,32):(32,1)", "f32x4", ""}));
   ASSERT_TRUE(picture.access.has_value());
@@ -221,6 +234,9 @@ TEST(Picture, WhatCannotBeDrawnIsRefused) {
   EXPECT_THAT(complaint({"(4294967296,4294967296):(1,1)", "", ""}), Not(HasSubstr("nothing")));
   EXPECT_THAT(complaint({"(2,2):(4611686018427387904,1)", "", ""}), HasSubstr("too far away"));
   EXPECT_THAT(complaint({"Sw<3,3,3>", "", ""}), HasSubstr("can be drawn, not Sw<3,3,3>"));
+  EXPECT_THAT(complaint({"16:1 o -1 o Sw<1,1,3>", "", ""}),
+              HasSubstr("a layout with a shape or (tiler, tv) can be drawn, not 16:1 o -1 o Sw<1,1,3>"));
+  EXPECT_THAT(complaint({"16:1 o ? o Sw<1,1,3> o 0 o 8:1", "", ""}), HasSubstr("unknown; bind its names"));
   EXPECT_THAT(complaint({"(0,4):(1,1)", "", ""}), HasSubstr("no elements"));
   EXPECT_THAT(complaint({"32:1", "", "(32)"}), HasSubstr("no layout of (thread,value)"));
   EXPECT_THAT(complaint({"(32,2):(1,32)", "", "(32)"}), HasSubstr("outside of the tile (32)"));

@@ -214,8 +214,9 @@ SlicedLayout slice_and_offset(TupleView coordinate, const SwizzledLayout& layout
       PartlyKnown::of(layout.offset) ^ bits_of(diced_within.shape(), diced_within.stride(), at_within);
   const Integer offset_aside = crd2idx(at, composition(aside, diced));
   const Layout sliced_within = composition(within, sliced);
-  const std::int64_t active = known(active_bits(sliced_within));
-  if ((active & ~known(swizzle(active))) != 0)
+  // Where it is not known which bits the slice sets, it is taken not to mix them, as in CuTe.
+  const Integer active = active_bits(sliced_within);
+  if (active.known() && (active.value() & ~swizzle(active).value()) != 0)
     return {composition(swizzle, swizzled_offset.integer(), sliced), offset_aside};
   return {composition(linear_part(swizzle, swizzled_offset), sliced),
           swizzle(swizzled_offset.integer()) + offset_aside};

@@ -57,8 +57,8 @@ AnyLayout composition(const Swizzle& swizzle, Integer offset, const Layout& layo
 AnyLayout composition(const Layout& layout, const Swizzle& swizzle);
 
 Integer crd2idx(TupleView coordinate, const SwizzledLayout& layout);
-// A slice and the index its first element has. Where the slice does not mix source and target bits it is a
-// plain layout.
+// A slice and the index its first element has. Where the slice does not mix source and target bits, or it is
+// not known whether it does, it is a plain layout.
 struct SlicedLayout {
   AnyLayout layout;
   Integer offset;

@@ -57,6 +57,8 @@ class Expressions(CliTest):
             "(M,1024):(1024,1)": "gpuforge::Layout<gpuforge::Shape<int,gpuforge::Int<1024>>,"
                                  "gpuforge::Stride<gpuforge::Int<1024>,gpuforge::Int<1>>>\n",
             "(8,N)": "gpuforge::Shape<gpuforge::Int<8>,int>\n",
+            "Sw<3,2,3>": "gpuforge::Swizzle<3,2,3>\n",
+            "local_tile(32:1, 8, 1)": "gpuforge::Layout<gpuforge::Shape<gpuforge::Int<8>>,gpuforge::Stride<gpuforge::Int<1>>>\n",
             "get(make_layout_tv(8:1, 2:1), 1)": "gpuforge::Layout<gpuforge::Shape<gpuforge::Int<8>,gpuforge::Int<2>>,"
                                                 "gpuforge::Stride<gpuforge::Int<2>,gpuforge::Int<1>>>\n",
         }.items():
@@ -67,7 +69,7 @@ class Expressions(CliTest):
         self.assertEqual((document["type"], document["size"]), ("gpuforge::Layout<gpuforge::Int<8>,gpuforge::Int<1>>", 8))
         for arguments, message in {
             ("make_layout_tv(8:1, 2:1)",): "--type: expected a layout or a shape, found ((16),(8,2):(2,1))",
-            ("Sw<3,2,3>",): "--type: expected a layout or a shape, found Sw<3,2,3>",
+            ("8:1 o 1 o Sw<1,0,2> o 0 o 8:1",): "in kernels a layout has at most one swizzle before it; 8:1 o 1",
             ("(3000000000):(1)",): "at most 2147483647 elements, not 3000000000",
             ("(8,_)",): "`_` has no type",
             ("8:1", "--table"): "--type prints the type alone, without --table",
