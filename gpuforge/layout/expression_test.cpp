@@ -69,7 +69,8 @@ TEST(Expression, TemplateArgumentsComeAfterTheFirst) {
                                    {"size<0>(A)", "size(A, 0)"},
                                    {"shape<0>(A)", "shape(A, 0)"},
                                    {"group_modes<0,2>(A)", "group_modes(A, 0, 2)"},
-                                   {"take<1,-1>(A)", "take(A, 1, -1)"},
+                                   {"take<1,3>(A)", "take(A, 1, 3)"},
+                                   {"group<1,-1>(A)", "group(A, 1, -1)"},
                                    {"replace<1>(A, 5:7)", "replace(A, 1, 5:7)"},
                                    {"upcast<2>(A)", "upcast(A, 2)"}}) {
     EXPECT_EQ(shown(cpp, bindings), shown(plain, bindings)) << cpp;

@@ -23,13 +23,21 @@ bool has_modes(const Value& value) {
   return is_layout(value) && (!is_swizzled(value) || domain(*mapping_in(value)) != nullptr);
 }
 
-Value of_range(const Arguments& a, Layout (*of_layout)(const Layout&, std::size_t, std::size_t),
-               Value (*of_tuple)(const Value&, std::size_t, std::size_t)) {
-  if (a.is_layout(0))
-    return a.behind_swizzle(
-        0, [&](const Layout& layout) { return of_layout(layout, a.count(1), a.end(2, layout.rank())); });
+// A range to the last (-1): in CuTe all have one but layouts in take.
+std::size_t end_in_tuple(const Arguments& a) {
   if (a.get_if<Swizzle>(0) != nullptr) a.unexpected(0, "a layout or a tuple");
-  return of_tuple(a[0], a.count(1), a.end(2, elements(a[0]).size()));
+  return a.end(2, elements(a[0]).size());
+}
+
+Value taken(const Arguments& a) {
+  if (!a.is_layout(0)) return take(a[0], a.count(1), end_in_tuple(a));
+  return a.behind_swizzle(0, [&](const Layout& layout) { return take(layout, a.count(1), a.count(2)); });
+}
+
+Value grouped(const Arguments& a) {
+  if (!a.is_layout(0)) return group(a[0], a.count(1), end_in_tuple(a));
+  return a.behind_swizzle(
+      0, [&](const Layout& layout) { return group_modes(layout, a.count(1), a.end(2, layout.rank())); });
 }
 
 // Billions of modes would take all memory.
@@ -97,10 +105,6 @@ Value unflattened(const Arguments& a) {
   return unflatten(a[0], a.shape(1));
 }
 
-Value group_of(const Arguments& a) {
-  return of_range(a, group_modes, group);
-}
-
 constexpr Function kModes[] = {
     {"get", "A, mode, ..", "a mode, and a mode of that, ..", 2, kAnyNumber,
      [](const Arguments& a) -> Value { return a.mode_from(1); }},
@@ -115,15 +119,14 @@ constexpr Function kModes[] = {
        if (a.size() == 1) return {filter(a.layout(0))};
        return a.behind_swizzle(0, [&](const Layout& layout) { return filter(layout, a.shape(1)); });
      }},
-    {"group_modes", "A, begin, end", "these modes as one; end -1: to the last", 3, 3, group_of},
-    {"group", "A, begin, end", "group_modes", 3, 3, group_of},
+    {"group_modes", "A, begin, end", "these modes as one; end -1: to the last", 3, 3, grouped},
+    {"group", "A, begin, end", "group_modes", 3, 3, grouped},
     {"append", "A[, rank][, B]", "B (or 1:0) as a further mode, or as often as it takes to have that rank", 1,
      3, [](const Arguments& a) -> Value { return extended(a, Side::back); }},
     {"prepend", "A[, rank][, B]", "the same in front", 1, 3,
      [](const Arguments& a) -> Value { return extended(a, Side::front); }},
     {"replace", "A, mode, B", "B in the place of that mode", 3, 3, replaced},
-    {"take", "A, begin, end", "these modes alone; end -1: to the last", 3, 3,
-     [](const Arguments& a) -> Value { return of_range(a, take, take); }},
+    {"take", "A, begin, end", "these modes alone", 3, 3, taken},
     {"select", "A, mode, ..", "these modes in this order", 2, kAnyNumber, selected},
     {"zip", "A[, B]", "modes of modes transposed", 1, 2, zipped},
 };
