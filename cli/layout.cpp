@@ -97,6 +97,9 @@ int run(Session& session, const Invocation& invocation) {
     answer_lines({.input = STDIN_FILENO, .table = table}, bindings, session.out);
     return kDone;
   }
+  GPUFORGE_CHECK(text.find('=') == std::string::npos,
+                 "layout: '{}' binds a name: give it as --let '{}', before or after an expression", text,
+                 text);
   const layout::Value value = layout::evaluate(text, bindings);
   const std::string in_kernels = type ? type_text(value) : std::string();
   names.add_unknown(text);

@@ -232,6 +232,17 @@ TEST(Expression, WrongKindsSayWhichArgument) {
   EXPECT_THAT(error_of("partition_tv(8:1, (4,4))"), HasSubstr("as make_layout_tv gives it"));
 }
 
+TEST(Expression, MistakesWithTuplesNameTheOperationAndItsOperands) {
+  EXPECT_EQ(error_of("take((4,8), 1, 9)"), "layout: take((4,8), 1, 9): it has 2 elements");
+  EXPECT_EQ(error_of("select((4:1,8), 2)"), "layout: select((4:1,8), 2): it has 2 elements");
+  EXPECT_EQ(error_of("prepend((4,8), 1, 5)"), "layout: prepend((4,8), 1, 5): it has rank 2 already");
+  EXPECT_EQ(error_of("replace((4,8), 3, 5)"), "layout: replace((4,8), 3, 5): there is no element 3");
+  EXPECT_EQ(error_of("group((4,8), 1, 3)"), "layout: group((4,8), 1, 3): it has 2 elements");
+  EXPECT_EQ(error_of("zip(((4,5),7))"), "layout: zip(((4,5),7)): the elements differ in rank");
+  EXPECT_EQ(error_of("unflatten((4:1,8), (1,1,1))"),
+            "layout: unflatten((4:1,8), (1,1,1)): there are fewer elements than in the profile");
+}
+
 TEST(Expression, PairsOfThreadsAndValuesGoAsOne) {
   Bindings bindings = {{"A", evaluate("(8,32):(32,1)")},
                        {"P", evaluate("make_layout_tv((8,4):(4,1), (1,8):(8,1))")}};

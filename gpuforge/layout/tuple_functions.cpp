@@ -7,11 +7,6 @@
 namespace gpuforge::layout {
 namespace {
 
-void check_range(const Value& value, const Value::Values& all, std::size_t begin, std::size_t end) {
-  if (begin > end || end > all.size())
-    refuse("layout: {} has no elements {} to {}", with_kind(value), begin, end);
-}
-
 void add_leaves(const Value& value, Value::Values& leaves) {
   if (!is_tuple(value)) return leaves.push_back(value);
   for (const Value& one : elements(value)) add_leaves(one, leaves);
@@ -19,7 +14,7 @@ void add_leaves(const Value& value, Value::Values& leaves) {
 
 Value unflattened(TupleView profile, Value::Values::const_iterator& next, Value::Values::const_iterator end) {
   if (!profile.is_tuple()) {
-    if (next == end) refuse("layout: unflatten: there are fewer elements than in the profile");
+    if (next == end) refuse("there are fewer elements than in the profile");
     return *next++;
   }
   Value::Values parts;
@@ -45,7 +40,8 @@ Value::Values elements(const Value& value) {
 
 Value take(const Value& value, std::size_t begin, std::size_t end) {
   const Value::Values all = elements(value);
-  check_range(value, all, begin, end);
+  if (begin > end || end > all.size())
+    refuse("layout: take({}, {}, {}): it has {} elements", to_text(value), begin, end, all.size());
   const auto first = all.begin();
   return joined({first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end)});
 }
@@ -54,7 +50,8 @@ Value select(const Value& value, std::span<const std::size_t> which) {
   const Value::Values all = elements(value);
   Value::Values chosen;
   for (const std::size_t index : which) {
-    check_range(value, all, index, index + 1);
+    if (index >= all.size())
+      refuse("layout: select({}, {}): it has {} elements", to_text(value), index, all.size());
     chosen.push_back(all[index]);
   }
   return joined(std::move(chosen));
@@ -69,7 +66,8 @@ Value extended(const Value& value, Side side, const Value& element) {
 Value extended(const Value& value, Side side, std::size_t rank, const Value& element) {
   Value::Values all = elements(value);
   if (all.size() > rank)
-    refuse("layout: {} has {} elements already, more than {}", with_kind(value), all.size(), rank);
+    refuse("layout: {}({}, {}, {}): it has rank {} already", side == Side::front ? "prepend" : "append",
+           to_text(value), rank, to_text(element), all.size());
   if (all.size() == rank) return value;
   all.insert(side == Side::front ? all.begin() : all.end(), rank - all.size(), element);
   return joined(std::move(all));
@@ -78,7 +76,9 @@ Value extended(const Value& value, Side side, std::size_t rank, const Value& ele
 Value replace(const Value& value, std::size_t index, const Value& element) {
   if (!is_tuple(value) && index == 0) return element;
   Value::Values all = elements(value);
-  if (!is_tuple(value) || index > all.size()) refuse("layout: {} has no element {}", with_kind(value), index);
+  if (!is_tuple(value) || index > all.size())
+    refuse("layout: replace({}, {}, {}): there is no element {}", to_text(value), index, to_text(element),
+           index);
   if (index == all.size()) all.push_back(element);
   all[index] = element;
   return joined(std::move(all));
@@ -88,7 +88,8 @@ Value group(const Value& value, std::size_t begin, std::size_t end) {
   Value::Values all = elements(value);
   // What is no tuple has nothing between its elements, wherever that is.
   if (begin == end && (is_tuple(value) ? begin <= all.size() : begin <= 1)) return joined(std::move(all));
-  check_range(value, all, begin, end);
+  if (begin > end || end > all.size())
+    refuse("layout: group({}, {}, {}): it has {} elements", to_text(value), begin, end, all.size());
   const auto first = all.begin() + static_cast<std::ptrdiff_t>(begin);
   const auto last = all.begin() + static_cast<std::ptrdiff_t>(end);
   *first = joined({first, last});
@@ -129,10 +130,15 @@ Value flatten(const Value& value) {
 
 Value unflatten(const Value& value, TupleView profile) {
   const Value::Values all = elements(value);
-  auto next = all.begin();
-  Value result = unflattened(profile, next, all.end());
-  if (next != all.end()) refuse("layout: unflatten: there are more elements than in the profile");
-  return result;
+  return named_operation(
+      "unflatten",
+      [&] {
+        auto next = all.begin();
+        Value result = unflattened(profile, next, all.end());
+        if (next != all.end()) refuse("there are more elements than in the profile");
+        return result;
+      },
+      value, profile);
 }
 
 Value shape(const Value& value) {

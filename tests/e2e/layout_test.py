@@ -98,6 +98,7 @@ class Expressions(CliTest):
         self.assertIn("argument 2 of upcast(A, n): expected a known number, found the layout 4:1",
                       self.error("layout", "upcast(4:1, 4:1)", code=2))
         self.assertIn("composition((4,3):(1,7), 5:2)", self.error("layout", "composition((4,3):(1,7), 5:2)", code=2))
+        self.assertIn("'A = 4:1' binds a name: give it as --let 'A = 4:1'", self.error("layout", "A = 4:1", code=2))
         self.assertIn("EXPR is missing", self.error("layout", code=2))
         self.assertIn("one argument too many", self.error("layout", "4", "5", code=2))
         self.error("layout", "(" * 100000, code=2)
