@@ -31,13 +31,15 @@ Array::Storage::Storage(std::shared_ptr<Context> owner, std::size_t bytes, devic
     : context(std::move(owner)),
       allocator(from != nullptr ? std::move(from) : context->allocator()),
       home(stream.shared_from_this()),
+      born_in(stream.capture_number()),
       buffer(allocator, bytes, home) {}
 
 Array::Storage::~Storage() {
   // The free waits, in the home stream's order, for what other streams still do with the memory.
   for (const auto& visitor : visitors) {
     try {
-      if (visitor->capturing()) {
+      const std::uint64_t capture = visitor->capture_number();
+      if (capture != 0 && capture != home->capture_number()) {
         // An event recorded there would draw the home stream into the capture: the memory goes with the
         // graph.
         auto kept = std::make_shared<memory::Buffer>(std::move(buffer));
@@ -56,7 +58,8 @@ Array::Storage::~Storage() {
 memory::Hold Array::Storage::record_use(device::Stream& stream) {
   memory::Hold hold;
   if (allocator->evicts()) hold = allocator->use(buffer.address(), stream);
-  if (context->device().capturing() && stream.capturing()) {
+  const std::uint64_t capture = context->device().capturing() ? stream.capture_number() : 0;
+  if (capture != 0 && capture != born_in) {
     // The graph has the address: the memory stays as long as it does, and where it is. The pin goes first.
     using Kept = std::pair<std::shared_ptr<Storage>, memory::Hold>;
     stream.keep_in_capture(

@@ -53,9 +53,9 @@ class Array {
   // For those who queue work on address() themselves: the memory outlives what `stream` then holds, or the
   // graph it records. An array whose allocator evicts has its memory for that work: keep what is returned
   // until the work is queued. Calling it early brings the memory back early.
-  memory::Hold record_use(device::Stream& stream) const;
+  [[nodiscard]] memory::Hold record_use(device::Stream& stream) const;
   // While it lives, the memory is not evicted: for an address that others know.
-  memory::Hold pin() const;
+  [[nodiscard]] memory::Hold pin() const;
 
   // Views: no data moves. Errors name the axis, index and extent.
   Array slice(std::int64_t axis, Slice range) const;

@@ -52,6 +52,31 @@ TEST_P(ArrayMemoryTest, MemoryInAGraphStaysItsOwn) {
   EXPECT_EQ(pool_->statistics().blocks, 6u);
 }
 
+// Temporaries of captured work come from the pool, take each other's place, and go with the graph.
+TEST_P(ArrayMemoryTest, ArraysMayBeMadeAndDroppedInACapture) {
+  const Shape shape = {1 << 16};
+  const Array source = full(context_, shape, 3, DType::f32, *stream_);
+  Array target = zeros(context_, shape, DType::f64, *stream_);
+  static_cast<void>(source.astype(DType::i32, *stream_).astype(DType::f64, *stream_));  // compiled before
+  stream_->synchronize();
+  const std::size_t before = pool_->statistics().blocks;
+  stream_->begin_capture();
+  for (int i = 0; i < 5; ++i) {
+    target.assign(source.astype(DType::i32, *stream_).astype(DType::f64, *stream_), *stream_);
+  }
+  const Array result = target.astype(DType::i64, *stream_);
+  auto graph = stream_->end_capture();
+  EXPECT_EQ(pool_->statistics().blocks, before + 2) << "i32 and f64, whose place the result has taken";
+  target.fill(0, *stream_);
+  graph->launch(*stream_);
+  graph->launch(*stream_);
+  EXPECT_EQ(target.index(0, 77).item(*stream_), 3);
+  EXPECT_EQ(result.index(0, 78).item(*stream_), 3);
+  graph.reset();
+  EXPECT_EQ(result.index(0, 79).item(*stream_), 3);
+  EXPECT_EQ(pool_->statistics().blocks, before + 1);
+}
+
 // An array that another stream used, dropped while that one captures, does not draw its own stream in.
 TEST_P(ArrayMemoryTest, ArraysMayGoDuringACapture) {
   const auto other = context_->make_stream();
@@ -107,6 +132,24 @@ TEST_P(ArrayMemoryTest, OutOfMemoryNamesSizeQuotaAndHolders) {
 
 INSTANTIATE_TEST_SUITE_P(Cpu, ArrayMemoryTest, testing::Values("cpu"), device_case_name);
 INSTANTIATE_TEST_SUITE_P(Gpu, ArrayMemoryTest, testing::Values("cuda:0"), device_case_name);
+
+TEST(ArrayMemoryOnSim, ArraysMayBeMadeAndDroppedInACapture) {
+  const auto context = Context::make(device::make_sim_device());
+  const auto stream = context->make_stream();
+  Array target = zeros(context, {1000}, DType::f32, *stream);
+  stream->synchronize();
+  stream->begin_capture();
+  {
+    Array scratch = empty(context, {1000}, DType::f32, *stream);
+    const memory::Hold use = scratch.record_use(*stream);
+    stream->fill(scratch.address(), 0x40400000, 4, 1000);
+    stream->copy(target.address(), scratch.address(), 4000);
+  }
+  const auto graph = stream->end_capture();
+  graph->launch(*stream);
+  graph->launch(*stream);
+  EXPECT_EQ(target.index(0, 999).item(*stream), 3);
+}
 
 // The simulator checks each allocation by itself: arrays there go to it one by one.
 TEST(ArrayMemoryOnSim, IsNotPooled) {

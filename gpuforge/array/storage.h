@@ -21,6 +21,7 @@ struct Array::Storage : std::enable_shared_from_this<Array::Storage> {
   std::shared_ptr<Context> context;
   std::shared_ptr<memory::Allocator> allocator;
   std::shared_ptr<device::Stream> home;  // the stream the memory is freed on
+  const std::uint64_t born_in;           // the capture the memory belongs to (memory/allocator.h); 0: none
   memory::Buffer buffer;
   std::mutex mutex;
   std::vector<std::shared_ptr<device::Stream>>

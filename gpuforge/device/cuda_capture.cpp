@@ -56,16 +56,20 @@ std::shared_ptr<CudaCapture> CudaStream::capture() const {
   return capture_ != nullptr && capture_->open() ? capture_ : nullptr;
 }
 
+std::uint64_t CudaStream::capture_number() const {
+  const std::shared_ptr<CudaCapture> mine = capture();
+  return mine != nullptr ? mine->number() : 0;
+}
+
 // Relaxed mode: streams here never wait for the legacy stream, so what other modes forbid to the capturing
 // thread (an event's query, pinned memory, loading a module) is harmless and stays allowed.
 void CudaStream::begin_capture() {
   CudaDevice& own = *owner_->device;
   GPUFORGE_CHECK(capture() == nullptr, "{}: stream: begin_capture on a stream that is already capturing",
                  own.name());
-  auto fresh = std::make_shared<CudaCapture>(own.name());
   const CurrentContext scope = own.current();
   driver().stream_begin_capture(text_, raw_, cuda::CaptureMode::relaxed);
-  own.capture_began();
+  auto fresh = std::make_shared<CudaCapture>(own.name(), own.capture_began());
   const std::lock_guard lock(mutex_);
   capture_ = std::move(fresh);
   capture_origin_ = true;

@@ -76,7 +76,11 @@ class CudaDevice final : public Device {
   // Gives back what the driver's pool keeps unused; false when there is no pool.
   bool trim_pool() const;
   std::shared_ptr<CudaDevice> self() { return std::static_pointer_cast<CudaDevice>(shared_from_this()); }
-  void capture_began() { ++open_captures_; }
+  // Returns its number.
+  std::uint64_t capture_began() {
+    ++open_captures_;
+    return ++captures_;
+  }
   void capture_ended() { --open_captures_; }
 
  private:
@@ -89,6 +93,7 @@ class CudaDevice final : public Device {
   int least_priority_ = 0;     // the driver counts downwards:
   int greatest_priority_ = 0;  // the most urgent is the lowest
   std::atomic<int> open_captures_ = 0;
+  std::atomic<std::uint64_t> captures_ = 0;
   std::mutex mutex_;
   std::vector<std::weak_ptr<WorkErrors>> stream_errors_;
   std::unique_ptr<CudaVirtualMemory> virtual_memory_;
@@ -111,7 +116,10 @@ struct CudaStreamOwner {
 // Thread-safe.
 class CudaCapture {
  public:
-  explicit CudaCapture(const std::string& device_name) : work_(std::make_shared<RecordedWork>(device_name)) {}
+  CudaCapture(const std::string& device_name, std::uint64_t number)
+      : number_(number), work_(std::make_shared<RecordedWork>(device_name)) {}
+
+  std::uint64_t number() const { return number_; }
 
   bool open() const;
   bool keep_object(std::shared_ptr<const void> object);
@@ -128,6 +136,7 @@ class CudaCapture {
     Address address;
     std::shared_ptr<CudaStreamOwner> stream;
   };
+  const std::uint64_t number_;
   mutable std::mutex mutex_;
   bool open_ = true;
   std::shared_ptr<RecordedWork> work_;
@@ -184,7 +193,7 @@ class CudaStream final : public Stream {
               std::span<void* const> parameters) override;
   void begin_capture() override;
   std::unique_ptr<Graph> end_capture() override;
-  bool capturing() const override { return capture() != nullptr; }
+  std::uint64_t capture_number() const override;
   bool keep_in_capture(std::shared_ptr<const void> object) override;
 
   cuda::RawStream raw() const { return raw_; }

@@ -135,7 +135,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   virtual void begin_capture() = 0;
   virtual std::unique_ptr<Graph> end_capture() = 0;
   // Whether work is recorded now: it began a capture that is open, or joined one.
-  virtual bool capturing() const { return false; }
+  bool capturing() const { return capture_number() != 0; }
+  // Which capture: each of a device has a number of its own, from 1 on; 0 for none.
+  virtual std::uint64_t capture_number() const { return 0; }
   // While capturing: the object lives as long as the graph and its launches under way (memory that the work
   // uses). Otherwise false, and nothing is kept.
   virtual bool keep_in_capture(std::shared_ptr<const void>) { return false; }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -30,8 +31,9 @@ using CaptureClock = std::vector<std::size_t>;
 // Thread-safe.
 class HostCapture {
  public:
-  HostCapture() : clocks_(1, CaptureClock(1, 0)) {}
+  explicit HostCapture(std::uint64_t number) : number_(number), clocks_(1, CaptureClock(1, 0)) {}
 
+  std::uint64_t number() const { return number_; }
   bool open() const;
   std::size_t add_branch(const CaptureClock& from);
   // False when the capture is over.
@@ -45,6 +47,7 @@ class HostCapture {
   KeptObjects take_kept();
 
  private:
+  const std::uint64_t number_;
   mutable std::mutex mutex_;
   bool open_ = true;
   HostNodes nodes_;

@@ -47,13 +47,18 @@ class HostDevice : public virtual Device {
 
   const std::string& name() const { return facts_.name; }
   HostMemory& memory() const { return *memory_; }
-  void capture_began() { ++open_captures_; }
+  // Returns its number.
+  std::uint64_t capture_began() {
+    ++open_captures_;
+    return ++captures_;
+  }
   void capture_ended() { --open_captures_; }
 
  private:
   const DeviceFacts facts_;
   const std::shared_ptr<HostMemory> memory_;
   std::atomic<int> open_captures_ = 0;
+  std::atomic<std::uint64_t> captures_ = 0;
   std::once_flag virtual_memory_once_;  // a device that nobody asks needs no file
   std::unique_ptr<VirtualMemory> virtual_memory_;
   std::mutex mutex_;
@@ -129,7 +134,7 @@ class HostStream final : public Stream {
   // A graph's launch.
   void run(std::shared_ptr<const HostNodes> nodes);
   HostQueue& queue() const { return *queue_; }
-  bool capturing() const override;
+  std::uint64_t capture_number() const override;
   bool keep_in_capture(std::shared_ptr<const void> object) override;
 
  private:

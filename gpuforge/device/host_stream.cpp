@@ -45,9 +45,9 @@ Device& HostStream::device() const {
   return *device_;
 }
 
-bool HostStream::capturing() const {
+std::uint64_t HostStream::capture_number() const {
   const std::lock_guard lock(mutex_);
-  return capturing_locked();
+  return capturing_locked() ? capture_->number() : 0;
 }
 
 void HostStream::refuse_in_capture(std::string_view call) const {
@@ -177,9 +177,8 @@ void HostStream::begin_capture() {
   const std::lock_guard lock(mutex_);
   GPUFORGE_CHECK(!capturing_locked(), "{}: stream: begin_capture on a stream that is already capturing",
                  device_->name());
-  capture_ = std::make_shared<HostCapture>();
+  capture_ = std::make_shared<HostCapture>(device_->capture_began());
   branch_ = 0;
-  device_->capture_began();
 }
 
 std::unique_ptr<Graph> HostStream::end_capture() {

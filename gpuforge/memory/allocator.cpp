@@ -1,24 +1,47 @@
 #include "gpuforge/memory/allocator.h"
 
+#include <mutex>
+
 #include "gpuforge/base/error.h"
+#include "gpuforge/memory/capture_memory.h"
 
 namespace gpuforge::memory {
 namespace {
 
-class DeviceAllocator final : public Allocator {
+class DeviceAllocator final : public Allocator, public std::enable_shared_from_this<DeviceAllocator> {
  public:
-  explicit DeviceAllocator(std::shared_ptr<device::Device> device) : device_(std::move(device)) {}
+  explicit DeviceAllocator(std::shared_ptr<device::Device> device)
+      : device_(std::move(device)),
+        captured_([this](std::size_t bytes, unsigned) { return allocate_idle(bytes); },
+                  [this](device::Address address, std::size_t, unsigned, device::Stream* stream) {
+                    device_->free(address, stream != nullptr ? *stream : *quiet_);
+                  },
+                  nullptr) {}
 
   device::Device& device() const override { return *device_; }
   device::Address allocate(std::size_t bytes, device::Stream& stream) override {
+    if (bytes > 0 && device_->capturing() && stream.capturing() && &stream.device() == device_.get()) {
+      return captured_.allocate(bytes, stream, 0, shared_from_this());
+    }
     return device_->allocate(bytes, stream);
   }
   void free(device::Address address, std::size_t, device::Stream& stream) noexcept override {
-    if (address != 0) device_->free(address, stream);
+    if (address != 0 && !captured_.free(address, stream)) device_->free(address, stream);
   }
 
  private:
+  device::Address allocate_idle(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (quiet_ == nullptr) quiet_ = device_->make_stream();
+    const device::Address address = device_->allocate(bytes, *quiet_);
+    quiet_->synchronize();
+    return address;
+  }
+
   std::shared_ptr<device::Device> device_;
+  std::mutex mutex_;
+  std::shared_ptr<device::Stream> quiet_;  // runs nothing but the allocations for captures
+  CaptureMemory captured_;
 };
 
 }  // namespace

@@ -15,7 +15,9 @@ namespace gpuforge::memory {
 using Hold = std::shared_ptr<const void>;
 
 // Thread-safe. Memory is ready for work queued on `stream` after the call; freed memory is reused only after
-// work queued on `stream` before the call.
+// work queued on `stream` before the call. While `stream` captures: what is allocated belongs to the graph,
+// which keeps it as long as it lives, also when it is freed; until then it is reused by that stream in that
+// capture at most.
 class Allocator {
  public:
   virtual ~Allocator() = default;

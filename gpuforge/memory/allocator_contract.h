@@ -213,11 +213,10 @@ TEST_P(AllocatorContract, OtherStreamsGetABlockOnlyAfterItsWork) {
   device_->free_pinned(pinned);
 }
 
-TEST_P(AllocatorContract, CapturingStreamsMayFreeAndNotAllocate) {
+TEST_P(AllocatorContract, CapturingStreamsMayFreeWhatWasThereBefore) {
   const device::Address address = allocator_->allocate(4096, *stream_);
   stream_->begin_capture();
   stream_->enqueue([] {});
-  EXPECT_THROW(allocator_->allocate(4096, *stream_), Error);
   allocator_->free(address, 4096, *stream_);
   const auto outside = device_->make_stream();
   const device::Address elsewhere = allocator_->allocate(4096, *outside);
@@ -230,6 +229,64 @@ TEST_P(AllocatorContract, CapturingStreamsMayFreeAndNotAllocate) {
   allocator_->free(after, 4096, *stream_);
   allocator_->free(elsewhere, 4096, *outside);
   outside->synchronize();
+}
+
+// Memory of a capture is the graph's: whatever others allocate meanwhile, every replay has it.
+TEST_P(AllocatorContract, MemoryAllocatedInACaptureBelongsToTheGraph) {
+  for (const std::size_t bytes : {std::size_t{300}, std::size_t{200'000}, std::size_t{3} << 20}) {
+    auto* const seen = static_cast<unsigned char*>(device_->allocate_pinned(2 * bytes));
+    std::memset(seen, 0, 2 * bytes);
+    stream_->begin_capture();
+    const device::Address first = allocator_->allocate(bytes, *stream_);
+    stream_->fill(first, 5, 1, bytes);
+    stream_->copy_to_host(seen, first, bytes);
+    allocator_->free(first, bytes, *stream_);
+    const device::Address second = allocator_->allocate(bytes, *stream_);
+    stream_->fill(second, 6, 1, bytes);
+    stream_->copy_to_host(seen + bytes, second, bytes);
+    auto graph = stream_->end_capture();
+    EXPECT_EQ(graph->node_count(), 4u);
+    std::vector<device::Address> others;
+    for (int i = 0; i < 4; ++i) others.push_back(allocator_->allocate(bytes, *stream_));
+    for (const device::Address other : others) {
+      EXPECT_NE(other, first);
+      EXPECT_NE(other, second);
+      stream_->fill(other, 9, 1, bytes);
+    }
+    graph->launch(*stream_);
+    graph->launch(*stream_);
+    for (const device::Address other : others) {
+      EXPECT_EQ(fetch(other, bytes), std::vector<unsigned char>(bytes, 9));
+      allocator_->free(other, bytes, *stream_);
+    }
+    EXPECT_THAT(std::span(seen, bytes), testing::Each(5));
+    EXPECT_THAT(std::span(seen + bytes, bytes), testing::Each(6));
+    // The second one outlives the graph, and is then like any other block.
+    graph.reset();
+    stream_->fill(second, 7, 1, bytes);
+    EXPECT_EQ(fetch(second, bytes), std::vector<unsigned char>(bytes, 7));
+    allocator_->free(second, bytes, *stream_);
+    stream_->synchronize();
+    device_->free_pinned(seen);
+  }
+}
+
+TEST_P(AllocatorContract, ADroppedCaptureGivesItsMemoryBack) {
+  stream_->begin_capture();
+  const device::Address address = allocator_->allocate(4096, *stream_);
+  const auto joined = device_->make_stream();
+  const auto event = device_->make_event(false);
+  stream_->record(*event);
+  joined->wait(*event);
+  const device::Address on_joined = allocator_->allocate(4096, *joined);
+  EXPECT_NE(on_joined, address);
+  joined->fill(on_joined, 1, 1, 4096);
+  EXPECT_THROW(stream_->end_capture(), Error);  // nobody waited for it
+  allocator_->free(on_joined, 4096, *joined);
+  stream_->fill(address, 3, 1, 4096);
+  EXPECT_EQ(fetch(address, 4096), std::vector<unsigned char>(4096, 3));
+  allocator_->free(address, 4096, *stream_);
+  stream_->synchronize();
 }
 
 TEST_P(AllocatorContract, StreamsOfAnotherDeviceAreRefused) {

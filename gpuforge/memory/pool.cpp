@@ -70,6 +70,11 @@ PoolImpl::PoolImpl(std::shared_ptr<device::Device> device, PoolOptions options)
       virtual_memory_(options_.virtual_memory ? device_->virtual_memory() : nullptr),
       page_bytes_(page_bytes(virtual_memory_, options_.page_bytes, device_->facts().name)),
       page_units_(page_bytes_ / kUnitBytes),
+      captured_([this](std::size_t bytes, unsigned tag) { return allocate_idle(bytes, tag); },
+                [this](Address address, std::size_t bytes, unsigned tag, device::Stream* stream) {
+                  free_for(address, bytes, stream != nullptr ? *stream : *quiet_stream_, tag);
+                },
+                block_bytes),
       memory_(std::make_shared<PoolMemory>()),
       host_(options_.host) {
   memory_->device = device_;
@@ -103,11 +108,20 @@ PoolMemory::~PoolMemory() {
   }
 }
 
-void PoolImpl::check_not_capturing(const device::Stream& stream) const {
-  if (!device_->capturing()) return;
-  GPUFORGE_CHECK(!stream.capturing(),
-                 "{}: allocate is not allowed on a stream that is capturing: allocate before begin_capture",
-                 counted_.device);
+bool PoolImpl::in_capture(const device::Stream& stream) const {
+  return device_->capturing() && stream.capturing() && &stream.device() == device_.get();
+}
+
+// In the order of a stream that runs nothing, as any other block; if that had to wait for another stream's
+// free, so does the caller.
+Address PoolImpl::allocate_idle(std::size_t bytes, unsigned tag) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (quiet_stream_ == nullptr) quiet_stream_ = device_->make_stream();
+  }
+  const Address address = allocate_for(bytes, *quiet_stream_, tag);
+  quiet_stream_->synchronize();
+  return address;
 }
 
 StreamEntry& PoolImpl::entry(device::Stream& stream) {
@@ -145,7 +159,7 @@ StreamEntry& PoolImpl::add_entry(device::Stream& stream) {
 
 Address PoolImpl::allocate_for(std::size_t bytes, device::Stream& stream, unsigned tag) {
   if (bytes == 0) return 0;
-  check_not_capturing(stream);
+  if (in_capture(stream)) return captured_.allocate(bytes, stream, tag, shared_from_this());
   StreamEntry& own = entry(stream);
   Shard& shard = own.shards[thread_number() % kShards];
   const bool small = bytes <= kLargestSmallBytes;
@@ -164,7 +178,7 @@ Address PoolImpl::allocate_for(std::size_t bytes, device::Stream& stream, unsign
 }
 
 void PoolImpl::free_for(Address address, std::size_t bytes, device::Stream& stream, unsigned tag) noexcept {
-  if (address == 0) return;
+  if (address == 0 || captured_.free(address, stream)) return;
   try {
     Shard& shard = entry(stream).shards[thread_number() % kShards];
     const std::lock_guard lock(shard.lock);
@@ -263,7 +277,7 @@ Address PoolImpl::allocate_slowly(StreamEntry& entry, Shard& shard, std::size_t 
 
 Address PoolImpl::allocate_evictable(std::size_t bytes, device::Stream& stream, unsigned tag) {
   if (bytes == 0) return 0;
-  check_not_capturing(stream);
+  if (in_capture(stream)) return captured_.allocate(bytes, stream, tag, shared_from_this());
   StreamEntry& own = entry(stream);
   Address address = 0;
   with_lock([&] {
@@ -291,6 +305,7 @@ Address PoolImpl::allocate_evictable(std::size_t bytes, device::Stream& stream, 
 }
 
 Hold PoolImpl::use_evictable(Address address, device::Stream& stream) {
+  if (captured_.has(address)) return {};
   static_cast<void>(entry(stream));
   with_lock([&] { make_usable(address, stream); });
   return Hold(nullptr, [pool = shared_from_this(), address](const void*) {
@@ -301,7 +316,8 @@ Hold PoolImpl::use_evictable(Address address, device::Stream& stream) {
 }
 
 void PoolImpl::prefetch(Address address, device::Stream& stream) {
-  check_not_capturing(stream);
+  GPUFORGE_CHECK(!stream.capturing(), "{}: prefetch on a stream that is capturing: bring it back before",
+                 counted_.device);
   if (is_evictable(address)) static_cast<void>(use_evictable(address, stream));
 }
 
@@ -309,6 +325,8 @@ void PoolImpl::prefetch(Address address, device::Stream& stream) {
 void PoolImpl::free_evictable(Address address, std::size_t bytes, device::Stream& stream,
                               unsigned tag) noexcept {
   if (address == 0) return;
+  // One of a capture was never evictable.
+  if (captured_.has(address)) return free_for(address, bytes, stream, tag);
   try {
     StreamEntry& own = entry(stream);
     {

@@ -19,8 +19,9 @@
 // soft share of the quota on without waiting, at the hard share with waiting; they come back, to the same
 // address, when used or prefetched. A pinned block (Allocator::pin; memory that a graph has) stays.
 //
-// Captures: a capturing stream cannot allocate (device.h); what is freed on it is reused when the capture is
-// over.
+// Captures: what a capturing stream allocates is memory that nothing works on and belongs to the graph
+// (allocator.h); it is pinned, whatever kind of allocator it came from. Of other blocks, what is freed on
+// such a stream is reused when the capture is over.
 #pragma once
 
 #include <cstddef>

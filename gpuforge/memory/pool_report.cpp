@@ -189,6 +189,9 @@ PoolStatistics PoolImpl::statistics_locked() const {
     result.pinned_bytes += pinned.first;
     ++result.pinned_blocks;
   }
+  const CaptureMemory::Use graphs = captured_.use();
+  result.pinned_bytes += graphs.bytes;
+  result.pinned_blocks += graphs.blocks;
   return result;
 }
 

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpuforge/memory/capture_memory.h"
 #include "gpuforge/memory/pool.h"
 #include "gpuforge/memory/range_map.h"
 #include "gpuforge/memory/size_class.h"
@@ -177,7 +178,8 @@ class PoolImpl final : public Pool, public std::enable_shared_from_this<PoolImpl
   Address allocate_slowly(StreamEntry& entry, Shard& shard, std::size_t bytes, unsigned tag);
   std::optional<Address> from_other_shards(StreamEntry& entry, std::size_t units, unsigned size_class);
   std::optional<Address> take_locked(StreamEntry& entry, Shard& shard, std::size_t bytes);
-  void check_not_capturing(const device::Stream& stream) const;
+  bool in_capture(const device::Stream& stream) const;
+  Address allocate_idle(std::size_t bytes, unsigned tag);
 
   // pool_pages.cpp: places and pages. With the lock held.
   enum class Effort { gentle, every };  // gentle: only what costs nobody anything
@@ -234,6 +236,7 @@ class PoolImpl final : public Pool, public std::enable_shared_from_this<PoolImpl
   const std::size_t page_units_;
   std::array<std::atomic<StreamEntry*>, kStreamBuckets> buckets_ = {};
 
+  CaptureMemory captured_;
   mutable std::mutex mutex_;  // of all that follows; taken before a shard's lock
   std::shared_ptr<PoolMemory> memory_;
   std::shared_ptr<PinnedPool> host_;
@@ -247,6 +250,7 @@ class PoolImpl final : public Pool, public std::enable_shared_from_this<PoolImpl
   std::map<Address, std::pair<std::size_t, std::size_t>> pins_;  // bytes, how often
   std::vector<std::pair<PinnedBuffer, std::shared_ptr<device::Event>>> leaving_hosts_;
   std::shared_ptr<device::Stream> copy_stream_;
+  std::shared_ptr<device::Stream> quiet_stream_;  // runs nothing; its order is that of memory for captures
   std::vector<std::string> tag_names_ = {"untagged"};
   std::size_t reserved_ = 0;
   std::size_t hard_reserved_ = 0;
