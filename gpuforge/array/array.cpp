@@ -101,6 +101,12 @@ device::Address Array::address() const {
 bool Array::shares_storage_with(const Array& other) const {
   return storage_ == other.storage_;
 }
+device::Address Array::storage_address() const {
+  return storage_->buffer.address();
+}
+std::size_t Array::storage_bytes() const {
+  return storage_->buffer.bytes();
+}
 memory::Hold Array::record_use(device::Stream& stream) const {
   return storage_->record_use(stream);
 }

@@ -50,6 +50,9 @@ class Array {
   device::Address address() const;
   bool contiguous() const { return is_contiguous(shape_, strides_); }
   bool shares_storage_with(const Array& other) const;
+  // The whole allocation that this is a view of.
+  device::Address storage_address() const;
+  std::size_t storage_bytes() const;
   // For those who queue work on address() themselves: the memory outlives what `stream` then holds, or the
   // graph it records. An array whose allocator evicts has its memory for that work: keep what is returned
   // until the work is queued. Calling it early brings the memory back early.
@@ -85,6 +88,9 @@ class Array {
  private:
   struct Storage;
   friend jit::Argument argument(const Array& array);
+  friend Array from_memory(std::shared_ptr<Context> context, device::Address address, const Shape& shape,
+                           const Strides& strides, DType dtype, device::Stream& stream,
+                           std::shared_ptr<void> owner);
   // A view that starts `offset` elements after the first of this one.
   Array view(const Shape& shape, const Strides& strides, std::int64_t offset) const;
   void check_stream(const device::Stream& stream, const char* who) const;
@@ -116,6 +122,11 @@ Array arange(std::shared_ptr<Context> context, double start, double stop, double
 // memory, which the device reads in its own time.
 Array from_host(std::shared_ptr<Context> context, std::span<const std::byte> elements, const Shape& shape,
                 DType dtype, device::Stream& stream);
+// Memory of the context's device that somebody else owns, used where it is. `address` is that of the first
+// element; strides are in elements. `owner` is dropped by whoever drops the last view, without waiting: it
+// must itself outlast, or wait for, work that is still queued then.
+Array from_memory(std::shared_ptr<Context> context, device::Address address, const Shape& shape,
+                  const Strides& strides, DType dtype, device::Stream& stream, std::shared_ptr<void> owner);
 template <typename T>
 Array from_vector(std::shared_ptr<Context> context, std::span<const T> elements, const Shape& shape,
                   device::Stream& stream);

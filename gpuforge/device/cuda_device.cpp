@@ -195,7 +195,26 @@ std::shared_ptr<Stream> CudaDevice::make_stream(int priority) {
   const int clamped = std::clamp(-std::clamp(priority, -1000, 1000), greatest_priority_, least_priority_);
   cuda::RawStream raw = nullptr;
   driver_->stream_create_with_priority(facts_.name, &raw, cuda::StreamFlags::non_blocking, clamped);
-  auto owner = std::make_shared<CudaStreamOwner>(self(), raw);
+  return make_stream_of(std::make_shared<CudaStreamOwner>(self(), raw));
+}
+
+std::shared_ptr<Stream> CudaDevice::adopt_stream(std::uintptr_t native_handle) {
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(adopted_streams_, [](const auto& known) { return known.second.expired(); });
+    const auto known = adopted_streams_.find(native_handle);
+    if (known != adopted_streams_.end()) {
+      if (auto stream = known->second.lock()) return stream;
+    }
+  }
+  const auto raw = std::bit_cast<cuda::RawStream>(native_handle);
+  auto stream = make_stream_of(std::make_shared<CudaStreamOwner>(self(), raw, true));
+  const std::lock_guard lock(mutex_);
+  adopted_streams_[native_handle] = stream;
+  return stream;
+}
+
+std::shared_ptr<Stream> CudaDevice::make_stream_of(std::shared_ptr<CudaStreamOwner> owner) {
   auto errors = std::make_shared<WorkErrors>(name());
   {
     const std::lock_guard lock(mutex_);

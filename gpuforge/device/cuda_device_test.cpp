@@ -85,6 +85,22 @@ TEST_F(CudaDeviceTest, AnOrdinalThatIsNotThereIsUnavailable) {
   }
 }
 
+TEST_F(CudaDeviceTest, AnAdoptedStreamIsUsedAndNotDestroyed) {
+  FakeDriver fake;
+  const auto device = open();
+  const auto made = device->make_stream();
+  ASSERT_NE(made->native_handle(), 0u);
+  const std::size_t streams = fake.counters().streams;
+  {
+    const auto adopted = device->adopt_stream(made->native_handle());
+    EXPECT_EQ(device->adopt_stream(made->native_handle()), adopted) << "the same one while it lives";
+    EXPECT_EQ(adopted->native_handle(), made->native_handle());
+    adopted->synchronize();
+  }
+  EXPECT_EQ(fake.counters().streams, streams);
+  made->synchronize();
+}
+
 TEST_F(CudaDeviceTest, EverythingIsGivenBack) {
   FakeDriver fake;
   {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -18,6 +20,7 @@
 
 namespace gpuforge::device {
 
+struct CudaStreamOwner;
 class CudaVirtualMemory;
 
 // Makes the device's context current for a while. A thread that has none keeps ours; one that has another's
@@ -59,6 +62,7 @@ class CudaDevice final : public Device {
   void free_pinned(void* address) noexcept override;
   VirtualMemory* virtual_memory() override;
   std::shared_ptr<Stream> make_stream(int priority) override;
+  std::shared_ptr<Stream> adopt_stream(std::uintptr_t native_handle) override;
   std::unique_ptr<Event> make_event(bool timing) override;
   std::shared_ptr<Module> load_module(std::span<const std::byte> image, std::string_view name) override;
   bool capturing() const override { return open_captures_ > 0; }
@@ -75,6 +79,7 @@ class CudaDevice final : public Device {
   void free_now(Address address, cuda::RawStream stream) const noexcept;
   // Gives back what the driver's pool keeps unused; false when there is no pool.
   bool trim_pool() const;
+  std::shared_ptr<Stream> make_stream_of(std::shared_ptr<CudaStreamOwner> owner);
   std::shared_ptr<CudaDevice> self() { return std::static_pointer_cast<CudaDevice>(shared_from_this()); }
   // Returns its number.
   std::uint64_t capture_began() {
@@ -96,19 +101,22 @@ class CudaDevice final : public Device {
   std::atomic<std::uint64_t> captures_ = 0;
   std::mutex mutex_;
   std::vector<std::weak_ptr<WorkErrors>> stream_errors_;
+  std::map<std::uintptr_t, std::weak_ptr<Stream>> adopted_streams_;
   std::unique_ptr<CudaVirtualMemory> virtual_memory_;
 };
 
 // A driver's stream and the device it needs. Destroyed with work queued, it leaves a last host function
 // behind that keeps the device, so that the context outlives the work.
 struct CudaStreamOwner {
-  CudaStreamOwner(std::shared_ptr<CudaDevice> kept_device, cuda::RawStream raw);
+  // `adopted`: somebody else destroys it.
+  CudaStreamOwner(std::shared_ptr<CudaDevice> kept_device, cuda::RawStream raw, bool adopted = false);
   ~CudaStreamOwner();
   CudaStreamOwner(const CudaStreamOwner&) = delete;
   CudaStreamOwner& operator=(const CudaStreamOwner&) = delete;
 
   const std::shared_ptr<CudaDevice> device;
   cuda::StreamHandle stream;
+  const bool adopted;
 };
 
 // One capture under way. The driver invalidates a capture at the first call it does not allow, so which
@@ -195,6 +203,7 @@ class CudaStream final : public Stream {
   std::unique_ptr<Graph> end_capture() override;
   std::uint64_t capture_number() const override;
   bool keep_in_capture(std::shared_ptr<const void> object) override;
+  std::uintptr_t native_handle() const override { return std::bit_cast<std::uintptr_t>(raw_); }
 
   cuda::RawStream raw() const { return raw_; }
   const std::shared_ptr<CudaStreamOwner>& owner() const { return owner_; }

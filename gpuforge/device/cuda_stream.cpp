@@ -37,10 +37,15 @@ CudaStream& own_stream(Stream& stream, const Device& device, std::string_view ca
   return *own;
 }
 
-CudaStreamOwner::CudaStreamOwner(std::shared_ptr<CudaDevice> kept_device, cuda::RawStream raw)
-    : device(std::move(kept_device)), stream(device->own<cuda::StreamHandle>(raw)) {}
+CudaStreamOwner::CudaStreamOwner(std::shared_ptr<CudaDevice> kept_device, cuda::RawStream raw,
+                                 bool is_adopted)
+    : device(std::move(kept_device)), stream(device->own<cuda::StreamHandle>(raw)), adopted(is_adopted) {}
 
 CudaStreamOwner::~CudaStreamOwner() {
+  if (adopted) {
+    static_cast<void>(stream.release());
+    return;
+  }
   try {
     const cuda::Driver& driver = device->driver();
     const CurrentContext scope = device->current();

@@ -17,6 +17,11 @@ std::string_view name(DeviceKind kind) {
   return "unknown";
 }
 
+std::shared_ptr<Stream> Device::adopt_stream(std::uintptr_t) {
+  throw Error(ErrorCode::unsupported,
+              format_text("{}: its streams have no handles of another library", facts().name));
+}
+
 void check_fill(Address to, std::size_t pattern_bytes, std::string_view device_name) {
   GPUFORGE_CHECK(pattern_bytes == 1 || pattern_bytes == 2 || pattern_bytes == 4,
                  "{}: fill: a pattern has 1, 2 or 4 bytes, not {}", device_name, pattern_bytes);

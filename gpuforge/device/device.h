@@ -141,6 +141,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // While capturing: the object lives as long as the graph and its launches under way (memory that the work
   // uses). Otherwise false, and nothing is kept.
   virtual bool keep_in_capture(std::shared_ptr<const void>) { return false; }
+  // The driver's own handle (a CUstream), for those who share work with other libraries; 0 where there is
+  // none.
+  virtual std::uintptr_t native_handle() const { return 0; }
 };
 
 class Device : public std::enable_shared_from_this<Device> {
@@ -163,6 +166,9 @@ class Device : public std::enable_shared_from_this<Device> {
 
   // Higher is more urgent, 0 is normal; out of the device's range is clamped.
   virtual std::shared_ptr<Stream> make_stream(int priority = 0) = 0;
+  // A stream that somebody else made and will destroy, after all work given to it here is done. The same
+  // handle gives the same Stream while it lives. unsupported where streams have no handles.
+  virtual std::shared_ptr<Stream> adopt_stream(std::uintptr_t native_handle);
   // Whether a stream is capturing; cheap, for those who would otherwise ask a stream at every step.
   virtual bool capturing() const { return false; }
   virtual std::unique_ptr<Event> make_event(bool timing = true) = 0;

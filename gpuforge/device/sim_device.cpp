@@ -45,6 +45,11 @@ class SimDeviceImpl final : public HostDevice, public SimDevice {
     return SimLaunch(state_, *own, config, parameters);
   }
 
+  std::shared_ptr<const void> lend(Address address, std::size_t bytes, std::string label) override {
+    memory_->lend(address, bytes, std::move(label));
+    return {memory_.get(), [memory = memory_, address](const void*) { memory->take_back(address); }};
+  }
+
   void set_report_sink(ReportSink sink) override { state_->set_sink(std::move(sink)); }
   std::vector<sim::LaunchReport> take_reports() override { return state_->take_reports(); }
   void set_options(SimOptions options) override { state_->set_options(std::move(options)); }

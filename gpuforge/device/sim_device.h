@@ -30,6 +30,10 @@ class SimDevice : public virtual Device {
   virtual std::shared_ptr<Module> load_module_with(std::span<const std::byte> image, std::string_view name,
                                                    std::span<const KernelRegisters> registers) = 0;
 
+  // Memory of the host that kernels may use like the device's own while the hold lives; its bytes count as
+  // written. It must not overlap other memory of the device.
+  virtual std::shared_ptr<const void> lend(Address address, std::size_t bytes, std::string label) = 0;
+
   // Called on a stream's thread when a launch has ended, one call at a time; it must not call the device.
   using ReportSink = std::function<void(const sim::LaunchReport&)>;
   // Reports go to `sink` instead of being kept; nullptr: they are kept again.

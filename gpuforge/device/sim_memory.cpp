@@ -81,6 +81,15 @@ void SimMemory::unmapped(Address address) noexcept {
   space_->remove(address);
 }
 
+void SimMemory::lend(Address address, std::size_t bytes, std::string label) {
+  space_->add(address, bytes, std::move(label), true);
+}
+
+void SimMemory::take_back(Address address) noexcept {
+  const std::lock_guard lock(launch_mutex_);
+  space_->remove(address);
+}
+
 SimMemory::Launch::Launch(SimMemory& memory) : memory_(memory), lock_(memory.launch_mutex_) {
   const std::lock_guard lock(memory_.mutex_);
   memory_.launching_ = true;

@@ -31,6 +31,9 @@ class SimMemory final : public HostMemory {
   void mapped(Address address, std::size_t bytes, bool used) override;
   void unmapped(Address address) noexcept override;
 
+  void lend(Address address, std::size_t bytes, std::string label);
+  void take_back(Address address) noexcept;
+
   // Held while a kernel runs: one at a time, since the simulator's shadows of this memory are not
   // thread-safe. Blocks freed meanwhile stay readable until it ends.
   class Launch {
