@@ -23,13 +23,18 @@ $(RELEASE)/build.ninja: | setup
 	@echo 'configuring $(RELEASE)'
 	@cmake --preset release
 
+# The Python package is configured on top: its tools come from PyPI, which a demo does not wait for.
+$(RELEASE)/python/cmake_install.cmake: | setup
+	@echo 'configuring $(RELEASE) with the Python package'
+	@cmake --preset release -DGPUFORGE_PYTHON=ON
+
 demo: setup $(RELEASE)/build.ninja
 	@cmake --build --preset release --target demo_programs
 	@$(RELEASE)/bin/gpuforge doctor
 	@$(RELEASE)/bin/first_kernels
 	@$(RELEASE)/bin/gpuforge bench --suite smoke
 
-build: setup $(RELEASE)/build.ninja
+build: setup $(RELEASE)/python/cmake_install.cmake
 	@cmake --build --preset release
 
 test: build
@@ -41,6 +46,7 @@ check:
 	@echo 'file sizes'; tools/check_sizes
 	@echo 'format'; tools/check_format
 	@echo 'every header compiles alone'; tools/check_headers
+	@echo 'python'; tools/check_python
 
 format:
 	@./bootstrap checks
