@@ -1,7 +1,7 @@
 // Copies between views with conversion, fills and ranges. Every kernel is a grid-stride loop with 64-bit
 // element counts and is bit-deterministic. convert_run and fill_range touch each byte once; the strided
 // kernels walk in the order of the destination, so writes are neighbours whenever the destination is dense.
-#include "gpuforge/kernels/half.cuh"
+#include "gpuforge/kernels/element.cuh"
 
 namespace gpuforge {
 
@@ -15,22 +15,6 @@ struct Walk {
   long long from_strides[kMaxRank];
   int rank;
 };
-
-// A bool as it lies in memory: any byte but zero is true.
-struct bool_t {
-  unsigned char byte;
-};
-
-template <typename T>
-constexpr bool kIsNarrow = false;
-template <>
-constexpr bool kIsNarrow<half_t> = true;
-template <>
-constexpr bool kIsNarrow<bfloat16_t> = true;
-template <>
-constexpr bool kIsNarrow<float8_e4m3_t> = true;
-template <>
-constexpr bool kIsNarrow<float8_e5m2_t> = true;
 
 template <typename T>
 struct Limits;
@@ -72,15 +56,6 @@ __device__ inline long long whole(int value) {
 }
 __device__ inline long long whole(long long value) {
   return value;
-}
-
-// An element as a number that conversions know.
-template <typename T>
-__device__ inline auto number(T element) {
-  return narrow::widen(element);
-}
-__device__ inline int number(bool_t element) {
-  return element.byte != 0;
 }
 
 // The rules of gpuforge/base/convert.h.

@@ -2,15 +2,21 @@
 
 #include "gpuforge/base/suggest.h"
 #include "gpuforge/ops/descriptions.h"
+#include "gpuforge/ops/elementwise/elementwise.h"
 
 namespace gpuforge::ops {
 
 std::vector<lab::Op> all_ops() {
   return {
-      describe_copy_transpose(), describe_layer_norm(),
-      describe_reduce(),         describe_reduce_sum(),
-      describe_rms_norm(),       describe_rms_norm_backward(),
-      describe_softmax_online(), describe_softmax_online_backward(),
+      describe_copy_transpose(),
+      describe_elementwise(),
+      describe_layer_norm(),
+      describe_reduce(),
+      describe_reduce_sum(),
+      describe_rms_norm(),
+      describe_rms_norm_backward(),
+      describe_softmax_online(),
+      describe_softmax_online_backward(),
   };
 }
 
@@ -22,6 +28,11 @@ lab::Op find_op(std::string_view name) {
     known.push_back(op.name);
     names += (names.empty() ? "" : ", ") + op.name;
   }
+  for (const Function& function : functions()) {
+    if (function.name == name) return describe_element_function(function);
+    known.emplace_back(function.name);
+  }
+  names += ", and the functions of elementwise";
   throw Error(ErrorCode::invalid_argument,
               format_text("there is no op '{}'; there are {}{}", name, names, did_you_mean(name, known)));
 }

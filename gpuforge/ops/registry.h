@@ -13,7 +13,8 @@
 namespace gpuforge::ops {
 
 std::vector<lab::Op> all_ops();
-// invalid_argument with those there are when there is none of that name.
+// Also a function of the elementwise table by its name. invalid_argument with those there are when there is
+// none of that name.
 lab::Op find_op(std::string_view name);
 
 }  // namespace gpuforge::ops

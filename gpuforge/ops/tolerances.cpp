@@ -19,6 +19,15 @@ struct Row {
 // Sorted by op.
 constexpr Row kTable[] = {
     {"copy_transpose", 0, 0, 0, "elements move and are not computed with"},
+    {"elementwise exact", 0, 0, 0, "one of the operands, a whole number or a truth"},
+    {"elementwise function", 0x1p-21, 0, 0x1p-22,
+     "the device's functions are within 4 units of float, and pow, sigmoid and silu add some roundings"},
+    {"elementwise gelu", 3e-5, 0, 1e-5,
+     "the rounding of a / sqrt(2) counts 2 z^2 times in erfc(z), up to z of 10"},
+    {"elementwise rounded", 0x1p-24, 0, 0x1p-24, "computed in float with one rounding"},
+    {"elementwise silu", 0x1p-21, 0x1p-142, 0x1p-22,
+     "as the functions; exp(a) has lost digits below the smallest normal number, and a of -100 multiplies "
+     "them"},
     {"layer_norm", 2e-5, 0, 1e-5,
      "float sums of up to 2^18 terms, judged against x and its mean before they cancel"},
     {"reduce amax", 0, 0, 0, "one of the elements"},
@@ -52,6 +61,22 @@ lab::Tolerance tolerance(std::string_view op, DType dtype, double roundings) {
           .norm = row->norm * roundings,
           .rounding = limits.rounding,
           .reason = std::string(row->reason)};
+}
+
+lab::Tolerance elementwise_tolerance(std::string_view function, DType dtype) {
+  constexpr std::string_view kExact[] = {"maximum", "minimum", "where", "clamp", "neg", "abs",
+                                         "sign",    "floor",   "ceil",  "round", "relu"};
+  constexpr std::string_view kRounded[] = {"add", "sub", "mul", "div", "mod", "sqrt", "square", "reciprocal"};
+  const auto is_in = [&](const auto& list) {
+    return std::find(std::begin(list), std::end(list), function) != std::end(list);
+  };
+  if (!is_floating(dtype) || is_in(kExact)) return tolerance("elementwise exact", dtype);
+  // What is computed in double is that much nearer.
+  const double units = dtype == DType::f64 ? 0x1p-29 : 1;
+  if (is_in(kRounded)) return tolerance("elementwise rounded", dtype, units);
+  if (function == "floor_div") return tolerance("elementwise rounded", dtype, 4 * units);
+  const bool own = function == "gelu" || function == "silu";
+  return tolerance(own ? format_text("elementwise {}", function) : "elementwise function", dtype, units);
 }
 
 double sum_roundings(std::int64_t length) {
