@@ -133,6 +133,12 @@ double wrapped(std::uint64_t value, DType dtype) {
   }
 }
 
+// The ends of i64 as doubles are one past them.
+std::int64_t as_integer(double value) {
+  if (value >= 0x1p63) return std::numeric_limits<std::int64_t>::max();
+  return value <= -0x1p63 ? std::numeric_limits<std::int64_t>::min() : static_cast<std::int64_t>(value);
+}
+
 bool has_integer_formula(std::string_view name) {
   for (const std::string_view known :
        {"add", "sub", "mul", "square", "neg", "abs", "bitwise_and", "bitwise_or", "bitwise_xor",
@@ -147,8 +153,8 @@ bool has_integer_formula(std::string_view name) {
 double reference_value(const Resolution& how, std::span<const double> operands) {
   const std::string_view name = how.function->name;
   if (!is_floating(how.operation) && has_integer_formula(name)) {
-    const auto a = static_cast<std::int64_t>(operands[0]);
-    const auto b = operands.size() > 1 ? static_cast<std::int64_t>(operands[1]) : 0;
+    const std::int64_t a = as_integer(operands[0]);
+    const std::int64_t b = operands.size() > 1 ? as_integer(operands[1]) : 0;
     return wrapped(integer_formula(name, a, b), how.result);
   }
   return formulas().at(name)(operands.data());
