@@ -26,6 +26,8 @@ void bind_base(nb::module_& m);
 void bind_device(nb::module_& m);
 void bind_array(nb::module_& m);
 void bind_interop(nb::module_& m, nb::class_<Array>& array);
+// Ops on torch's tensors.
+void bind_torch(nb::module_& m);
 // The buffer protocol of arrays on the host.
 PyType_Slot* buffer_slots();
 

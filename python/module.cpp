@@ -8,4 +8,5 @@ NB_MODULE(_core, m) {
   bind_base(m);
   bind_device(m);
   bind_array(m);
+  bind_torch(m);
 }

@@ -149,6 +149,16 @@ std::optional<std::string> Session::default_device() const {
   return default_device_;
 }
 
+std::shared_ptr<device::Stream> Session::adopt_stream(device::Device& device, std::uintptr_t native_handle) {
+  constexpr std::size_t kKept = 8;
+  const std::lock_guard lock(mutex_);
+  for (const Adopted& one : adopted_)
+    if (one.device == &device && one.handle == native_handle) return one.stream;
+  adopted_.push_front({&device, native_handle, device.adopt_stream(native_handle)});
+  if (adopted_.size() > kKept) adopted_.pop_back();
+  return adopted_.front().stream;
+}
+
 void Session::close() {
   std::deque<Machine> dropped;
   const std::lock_guard lock(mutex_);

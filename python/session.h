@@ -35,6 +35,9 @@ class Session {
   // The best that runs kernels, for the lab.
   Machine& open_default_for_kernels();
   Machine& machine_of(const Context& context);
+  // A stream of another library's. The last few are kept, so that a program that works on one of them again
+  // and again does not make it anew each time.
+  std::shared_ptr<device::Stream> adopt_stream(device::Device& device, std::uintptr_t native_handle);
   // Where this thread's work on a device goes.
   const std::shared_ptr<device::Stream>& stream_of(const Context& context);
   void set_default_device(std::optional<std::string> device_name);
@@ -67,6 +70,12 @@ class Session {
   std::deque<Machine> machines_;
   std::vector<std::pair<std::string, Machine*>> names_;  // also those it was asked for by
   std::optional<std::string> default_device_;
+  struct Adopted {
+    const device::Device* device;
+    std::uintptr_t handle;
+    std::shared_ptr<device::Stream> stream;
+  };
+  std::deque<Adopted> adopted_;  // newest first
 };
 
 // Made when the module is imported.
