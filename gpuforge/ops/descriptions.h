@@ -12,6 +12,7 @@ lab::Op describe_elementwise();
 // One function of its table as an op of its own, which the registry finds by name and does not list.
 lab::Op describe_element_function(const Function& function);
 lab::Op describe_layer_norm();
+lab::Op describe_matmul();
 lab::Op describe_reduce();
 lab::Op describe_reduce_sum();
 lab::Op describe_rms_norm();

@@ -8,15 +8,11 @@ namespace gpuforge::ops {
 
 std::vector<lab::Op> all_ops() {
   return {
-      describe_copy_transpose(),
-      describe_elementwise(),
-      describe_layer_norm(),
-      describe_reduce(),
-      describe_reduce_sum(),
-      describe_rms_norm(),
-      describe_rms_norm_backward(),
-      describe_softmax_online(),
-      describe_softmax_online_backward(),
+      describe_copy_transpose(), describe_elementwise(),
+      describe_layer_norm(),     describe_matmul(),
+      describe_reduce(),         describe_reduce_sum(),
+      describe_rms_norm(),       describe_rms_norm_backward(),
+      describe_softmax_online(), describe_softmax_online_backward(),
   };
 }
 

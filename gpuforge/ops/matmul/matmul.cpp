@@ -1,0 +1,198 @@
+#include "gpuforge/ops/matmul/matmul.h"
+
+#include <algorithm>
+
+#include "gpuforge/base/promotion.h"
+#include "gpuforge/kernels/device_type.h"
+#include "gpuforge/ops/arguments.h"
+#include "gpuforge/ops/elementwise/host_functions.h"
+#include "gpuforge/ops/matmul/matmul_kernels.h"
+
+namespace gpuforge::ops {
+namespace {
+
+constexpr std::string_view kFile = "gpuforge/ops/matmul/matmul.cu";
+constexpr int kEdge = 16;
+constexpr int kTiles[] = {32, 64, 128};
+constexpr int kDepths[] = {8, 16};
+
+// All but the last two.
+Shape batch_of(const Shape& shape) {
+  return Shape(std::span(shape.begin(), shape.size() - 2));
+}
+
+Shape as_matrix(const Shape& shape, bool row) {
+  if (shape.size() != 1) return shape;
+  return row ? Shape{1, shape[0]} : Shape{shape[0], 1};
+}
+
+Array as_matrix(const Array& array, bool row) {
+  return array.rank() == 1 ? array.reshape(as_matrix(array.shape(), row)) : array;
+}
+
+Array with_batch(const Array& array, const Shape& batch) {
+  Shape shape = batch;
+  shape.push_back(array.shape()[array.rank() - 2]);
+  shape.push_back(array.shape().back());
+  return array.broadcast_to(shape);
+}
+
+void launch(const Array& out, const Array& a, const Array& b, const MatmulProblem& problem,
+            const MatmulConfig& config, device::Stream& stream) {
+  const auto kernel = matmul_kernel(a.context(), a.dtype(), config);
+  const memory::Hold uses[] = {out.record_use(stream), a.record_use(stream), b.record_use(stream)};
+  const std::int64_t edge = config.naive ? kEdge : config.tile;
+  const std::int64_t blocks = ((problem.m + edge - 1) / edge) * ((problem.n + edge - 1) / edge);
+  device::LaunchConfig launch;
+  launch.grid.x = static_cast<std::uint32_t>(blocks);
+  launch.grid.y = static_cast<std::uint32_t>(std::min<std::int64_t>(problem.batches, 65535));
+  launch.block.x = kEdge * kEdge;
+  (*kernel)(launch, stream, out, a, b, problem);
+}
+
+}  // namespace
+
+Shape matmul_shape(const Shape& a, const Shape& b) {
+  GPUFORGE_CHECK(!a.empty() && !b.empty(),
+                 "matmul: operands with one axis or more were expected; found {} and {}", to_string(a),
+                 to_string(b));
+  const Shape left = as_matrix(a, true), right = as_matrix(b, false);
+  GPUFORGE_CHECK(left.back() == right[right.size() - 2],
+                 "matmul: {} and {} do not fit: {} columns of the first, {} rows of the second", to_string(a),
+                 to_string(b), left.back(), right[right.size() - 2]);
+  Shape shape = broadcast_shapes(batch_of(left), batch_of(right));
+  if (a.size() > 1) shape.push_back(left[left.size() - 2]);
+  if (b.size() > 1) shape.push_back(right.back());
+  return shape;
+}
+
+MatmulProblem matmul_problem(const Array& out, const Array& a, const Array& b) {
+  MatmulProblem problem;
+  const std::size_t rank = out.rank() - 2;
+  problem.m = a.shape()[rank];
+  problem.k = a.shape()[rank + 1];
+  problem.n = b.shape()[rank + 1];
+  problem.rank = static_cast<std::int32_t>(rank);
+  const Array* const arrays[] = {&out, &a, &b};
+  for (std::size_t i = 0; i < 3; ++i) {
+    problem.rows[i] = arrays[i]->strides()[rank];
+    problem.columns[i] = arrays[i]->strides()[rank + 1];
+    for (std::size_t d = 0; d < rank; ++d) problem.strides[i][d] = arrays[i]->strides()[d];
+  }
+  for (std::size_t d = 0; d < rank; ++d) {
+    problem.extents[d] = out.shape()[d];
+    problem.batches *= out.shape()[d];
+  }
+  return problem;
+}
+
+Config to_config(const MatmulConfig& config) {
+  return {{"tile", config.tile}, {"depth", config.depth}};
+}
+
+MatmulConfig matmul_config(std::string_view variant, const Config& config) {
+  GPUFORGE_CHECK(variant == "best", "matmul: a configuration of {}, which has none, was expected; found {}",
+                 variant, to_string(config));
+  GPUFORGE_CHECK(!config.empty(), "matmul: a configuration of best was expected; found -");
+  MatmulConfig result;
+  for (const auto& [name, value] : config) {
+    const auto has = [&](const auto& list) {
+      return std::find(std::begin(list), std::end(list), value) != std::end(list);
+    };
+    GPUFORGE_CHECK((name == "tile" && has(kTiles)) || (name == "depth" && has(kDepths)),
+                   "matmul: there is no configuration {}={}; tile is 32, 64 or 128, depth 8 or 16", name,
+                   value);
+    (name == "tile" ? result.tile : result.depth) = static_cast<int>(value);
+  }
+  return result;
+}
+
+std::vector<Config> matmul_configs() {
+  std::vector<Config> list;
+  for (const int tile : kTiles) {
+    for (const int depth : kDepths) list.push_back(to_config({tile, depth}));
+  }
+  return list;
+}
+
+TuningKey matmul_tuning_key(const MatmulSize& size, DType dtype, std::string_view variant) {
+  return {"matmul", std::string(variant), dtype, shape_class({size.batches, size.m, size.n, size.k})};
+}
+
+MatmulChoice choose_matmul(const MatmulSize& size, DType dtype, std::string_view variant,
+                           const device::DeviceFacts& facts, const TuningTable& table) {
+  if (variant == "naive") return {{.naive = true}, "one thread an element"};
+  GPUFORGE_CHECK(variant == "best", "matmul: there is no variant '{}'; it has best, naive", variant);
+  if (const Config* const tuned = table.find(matmul_tuning_key(size, dtype, variant))) {
+    return {matmul_config(variant, *tuned), "tuned on this device"};
+  }
+  // The largest tile that still gives every multiprocessor a block; numbers of 8 bytes have no room for 128.
+  for (const int tile : {128, 64}) {
+    if (tile == 128 && element_bytes(compute_dtype(dtype)) == 8) continue;
+    const std::int64_t blocks = (size.m + tile - 1) / tile * ((size.n + tile - 1) / tile) * size.batches;
+    if (blocks >= std::max(facts.multiprocessors, 1)) {
+      return {{tile, tile == 128 ? 8 : 16}, format_text("{} blocks with tiles of {}", blocks, tile)};
+    }
+  }
+  return {{32, 16}, "larger tiles would leave multiprocessors idle"};
+}
+
+std::shared_ptr<const jit::Kernel> matmul_kernel(Context& context, DType dtype, const MatmulConfig& config) {
+  const std::string types = format_text("{}, {}", device_type(dtype), device_type(compute_dtype(dtype)));
+  const std::string expression =
+      config.naive ? format_text("gpuforge::matmul_naive<{}>", types)
+                   : format_text("gpuforge::matmul_tiled<{}, {}, {}>", types, config.tile, config.depth);
+  return context.jit().embedded_kernel(kFile, expression, context.device());
+}
+
+Array matmul(const Array& a, const Array& b, const MatmulOptions& options, device::Stream& stream) {
+  const Shape shape = matmul_shape(a.shape(), b.shape());
+  check_device("matmul", "b", b, a);
+  GPUFORGE_CHECK(&a.device() == &stream.device(), "matmul: the operands are on {}, the stream is of {}",
+                 a.device().facts().name, stream.device().facts().name);
+  const DType dtype = promote(a.dtype(), b.dtype());
+  if (options.out != nullptr) {
+    check_device("matmul", "out", *options.out, a);
+    check_dtype("matmul", "out", *options.out, dtype);
+    check_shape("matmul", "out", *options.out, shape);
+    check_output("matmul", "out", *options.out, a);
+    check_output("matmul", "out", *options.out, b);
+  }
+  const Array result =
+      options.out != nullptr ? *options.out : empty(a.context().shared_from_this(), shape, dtype, stream);
+  const Array first = as_matrix(a, true), second = as_matrix(b, false);
+  const Shape batch = broadcast_shapes(batch_of(first.shape()), batch_of(second.shape()));
+  const auto converted = [&](const Array& array) {
+    return with_batch(array.dtype() == dtype ? array : array.astype(dtype, stream), batch);
+  };
+  const Array left = converted(first), right = converted(second);
+  // The axes that operands of one axis do not have come back as strides alone.
+  Array out = result;
+  if (a.rank() == 1 || b.rank() == 1) {
+    Shape matrix = batch;
+    matrix.push_back(first.shape()[first.rank() - 2]);
+    matrix.push_back(second.shape().back());
+    out = result.reshape(matrix);
+  }
+  const MatmulProblem problem = matmul_problem(out, left, right);
+  const device::DeviceFacts& facts = a.device().facts();
+  const MatmulConfig config = options.config != nullptr
+                                  ? matmul_config(options.variant, *options.config)
+                                  : choose_matmul({problem.m, problem.n, problem.k, problem.batches}, dtype,
+                                                  options.variant, facts, a.context().tuning())
+                                        .config;
+  if (out.size() == 0) return result;
+  if (problem.k == 0) {
+    Array zero = result;
+    zero.fill(0, stream);
+    return result;
+  }
+  if (facts.kind == device::DeviceKind::cpu) {
+    matmul_cpu(out, left, right, problem, stream);
+  } else {
+    launch(out, left, right, problem, config, stream);
+  }
+  return result;
+}
+
+}  // namespace gpuforge::ops

@@ -1,0 +1,57 @@
+#include "gpuforge/ops/matmul/matmul_reference.h"
+
+#include <cmath>
+
+namespace gpuforge::ops {
+namespace {
+
+double wrapped(std::uint64_t value, DType dtype) {
+  switch (dtype) {
+    case DType::i64:
+      return static_cast<double>(static_cast<std::int64_t>(value));
+    case DType::i32:
+      return static_cast<std::int32_t>(value);
+    case DType::i16:
+      return static_cast<std::int16_t>(value);
+    case DType::i8:
+      return static_cast<std::int8_t>(value);
+    case DType::u8:
+      return static_cast<std::uint8_t>(value);
+    default:
+      return value != 0 ? 1 : 0;
+  }
+}
+
+}  // namespace
+
+lab::Expected matmul_reference(const lab::HostTensor& a, const lab::HostTensor& b, DType dtype,
+                               const lab::EachRow& each_row) {
+  const auto k = static_cast<std::size_t>(b.shape[0]), n = static_cast<std::size_t>(b.shape[1]);
+  std::size_t rows = 1;
+  for (std::size_t d = 0; d + 1 < a.shape.size(); ++d) rows *= static_cast<std::size_t>(a.shape[d]);
+  lab::Expected expected;
+  expected.values.resize(rows * n);
+  expected.magnitudes.resize(rows * n);
+  each_row(rows, n * k, [&](std::size_t row) {
+    for (std::size_t column = 0; column < n; ++column) {
+      double sum = 0, magnitude = 0;
+      std::uint64_t whole = 0;
+      for (std::size_t i = 0; i < k; ++i) {
+        const double left = a.values[row * k + i], right = b.values[i * n + column];
+        if (is_floating(dtype)) {
+          sum += left * right;
+          magnitude += std::abs(left * right);
+        } else {
+          whole += static_cast<std::uint64_t>(static_cast<std::int64_t>(left)) *
+                   static_cast<std::uint64_t>(static_cast<std::int64_t>(right));
+        }
+      }
+      const std::size_t place = row * n + column;
+      expected.values[place] = is_floating(dtype) ? sum : wrapped(whole, dtype);
+      expected.magnitudes[place] = is_floating(dtype) ? magnitude : std::abs(expected.values[place]);
+    }
+  });
+  return expected;
+}
+
+}  // namespace gpuforge::ops
