@@ -59,6 +59,20 @@ class Driver final : public CallTable {
   Call<Result()> ctx_synchronize{*this, "cuCtxSynchronize"};
   Call<Result(int* least, int* greatest)> ctx_get_stream_priority_range{*this, "cuCtxGetStreamPriorityRange"};
 
+  // Green contexts, from 12.4 on; streams of them from 12.5 on.
+  Call<Result(RawDevice, DeviceResource*, DeviceResourceType)> device_get_dev_resource{
+      *this, "cuDeviceGetDevResource"};
+  Call<Result(DeviceResource* groups, unsigned* count, const DeviceResource* whole, DeviceResource* rest,
+              unsigned flags, unsigned least)>
+      dev_sm_resource_split_by_count{*this, "cuDevSmResourceSplitByCount"};
+  Call<Result(RawResourceDescription*, DeviceResource*, unsigned count)> dev_resource_generate_desc{
+      *this, "cuDevResourceGenerateDesc"};
+  Call<Result(RawGreenContext*, RawResourceDescription, RawDevice, unsigned flags)> green_ctx_create{
+      *this, "cuGreenCtxCreate"};
+  Call<Result(RawGreenContext)> green_ctx_destroy{*this, "cuGreenCtxDestroy"};
+  Call<Result(RawStream*, RawGreenContext, StreamFlags, int priority)> green_ctx_stream_create{
+      *this, "cuGreenCtxStreamCreate"};
+
   // Memory.
   Call<Result(std::size_t* free, std::size_t* total)> mem_get_info{*this, "cuMemGetInfo_v2"};
   Call<Result(DevicePointer*, std::size_t bytes)> mem_alloc{*this, "cuMemAlloc_v2"};

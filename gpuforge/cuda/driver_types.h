@@ -7,10 +7,12 @@
 
 struct CUctx_st;
 struct CUevent_st;
+struct CUdevResourceDesc_st;
 struct CUfunc_st;
 struct CUgraphExec_st;
 struct CUgraphNode_st;
 struct CUgraph_st;
+struct CUgreenCtx_st;
 struct CUmemPoolHandle_st;
 struct CUmod_st;
 struct CUstream_st;
@@ -26,6 +28,8 @@ using RawFunction = ::CUfunc_st*;
 using RawGraph = ::CUgraph_st*;
 using RawGraphNode = ::CUgraphNode_st*;
 using RawGraphExec = ::CUgraphExec_st*;
+using RawGreenContext = ::CUgreenCtx_st*;
+using RawResourceDescription = ::CUdevResourceDesc_st*;
 using RawMemoryPool = ::CUmemPoolHandle_st*;
 using DevicePointer = unsigned long long;
 using RawPhysicalMemory = unsigned long long;
@@ -199,6 +203,21 @@ enum class LaunchAttributeId : int {
   cluster_dimension = 4,
   programmatic_stream_serialization = 6,
   priority = 8,
+};
+
+enum class DeviceResourceType : int { invalid = 0, multiprocessors = 1 };
+inline constexpr unsigned kGreenContextDefaultStream = 1;  // the one flag, which must be given
+
+// Part of a device, as the driver hands it out: read, and given back, but not written.
+struct DeviceResource {
+  DeviceResourceType type = DeviceResourceType::invalid;
+  unsigned char reserved[92] = {};
+  struct Multiprocessors {
+    unsigned count = 0;
+    unsigned least = 0;  // that can be split off
+    unsigned step = 0;
+  } multiprocessors;
+  unsigned char more[36] = {};
 };
 
 struct Uuid {

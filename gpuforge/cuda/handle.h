@@ -70,6 +70,7 @@ struct ReleasePrimaryContext {
 using PrimaryContextHandle = Handle<RawContext, ReleasePrimaryContext>;
 using StreamHandle = Handle<RawStream, DestroyBy<&Driver::stream_destroy>>;
 using EventHandle = Handle<RawEvent, DestroyBy<&Driver::event_destroy>>;
+using GreenContextHandle = Handle<RawGreenContext, DestroyBy<&Driver::green_ctx_destroy>>;
 using ModuleHandle = Handle<RawModule, DestroyBy<&Driver::module_unload>>;
 using GraphHandle = Handle<RawGraph, DestroyBy<&Driver::graph_destroy>>;
 using PhysicalMemoryHandle = Handle<RawPhysicalMemory, DestroyBy<&Driver::mem_release>>;

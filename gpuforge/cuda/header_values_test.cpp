@@ -158,6 +158,9 @@ static_assert(same(MemoryAccess::read, CU_MEM_ACCESS_FLAGS_PROT_READ));
 static_assert(same(MemoryAccess::read_write, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
 static_assert(same(GranularityOption::minimum, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
 static_assert(same(GranularityOption::recommended, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
+static_assert(same(DeviceResourceType::invalid, CU_DEV_RESOURCE_TYPE_INVALID));
+static_assert(same(DeviceResourceType::multiprocessors, CU_DEV_RESOURCE_TYPE_SM));
+static_assert(kGreenContextDefaultStream == CU_GREEN_CTX_DEFAULT_STREAM);
 static_assert(same(StreamFlags::none, CU_STREAM_DEFAULT));
 static_assert(same(StreamFlags::non_blocking, CU_STREAM_NON_BLOCKING));
 

@@ -112,6 +112,15 @@ static_assert(offsetof(PhysicalMemoryProperties, flags) == offsetof(CUmemAllocat
 static_assert(sizeof(MemoryAccessDescription) == sizeof(CUmemAccessDesc));
 static_assert(offsetof(MemoryAccessDescription, access) == offsetof(CUmemAccessDesc, flags));
 
+static_assert(sizeof(DeviceResource) == sizeof(CUdevResource));
+static_assert(alignof(DeviceResource) == alignof(CUdevResource));
+static_assert(offsetof(DeviceResource, multiprocessors) == offsetof(CUdevResource, sm));
+static_assert(offsetof(DeviceResource::Multiprocessors, count) == offsetof(CUdevSmResource, smCount));
+static_assert(offsetof(DeviceResource::Multiprocessors, least) ==
+              offsetof(CUdevSmResource, minSmPartitionSize));
+static_assert(offsetof(DeviceResource::Multiprocessors, step) ==
+              offsetof(CUdevSmResource, smCoscheduledAlignment));
+
 static_assert(sizeof(GraphUpdateInfo) == sizeof(CUgraphExecUpdateResultInfo));
 static_assert(offsetof(GraphUpdateInfo, result) == offsetof(CUgraphExecUpdateResultInfo, result));
 static_assert(offsetof(GraphUpdateInfo, error_node) == offsetof(CUgraphExecUpdateResultInfo, errorNode));
@@ -165,6 +174,14 @@ TEST(Headers, EveryDriverFunctionHasItsSignature) {
   checked.add<decltype(&::cuCtxSynchronize)>(driver.ctx_synchronize, "cuCtxSynchronize");
   checked.add<decltype(&::cuCtxGetStreamPriorityRange)>(driver.ctx_get_stream_priority_range,
                                                         "cuCtxGetStreamPriorityRange");
+  checked.add<decltype(&::cuDeviceGetDevResource)>(driver.device_get_dev_resource, "cuDeviceGetDevResource");
+  checked.add<decltype(&::cuDevSmResourceSplitByCount)>(driver.dev_sm_resource_split_by_count,
+                                                        "cuDevSmResourceSplitByCount");
+  checked.add<decltype(&::cuDevResourceGenerateDesc)>(driver.dev_resource_generate_desc,
+                                                      "cuDevResourceGenerateDesc");
+  checked.add<decltype(&::cuGreenCtxCreate)>(driver.green_ctx_create, "cuGreenCtxCreate");
+  checked.add<decltype(&::cuGreenCtxDestroy)>(driver.green_ctx_destroy, "cuGreenCtxDestroy");
+  checked.add<decltype(&::cuGreenCtxStreamCreate)>(driver.green_ctx_stream_create, "cuGreenCtxStreamCreate");
   checked.add<decltype(&::cuMemGetInfo_v2)>(driver.mem_get_info, "cuMemGetInfo_v2");
   checked.add<decltype(&::cuMemAlloc_v2)>(driver.mem_alloc, "cuMemAlloc_v2");
   checked.add<decltype(&::cuMemFree_v2)>(driver.mem_free, "cuMemFree_v2");

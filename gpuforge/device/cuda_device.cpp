@@ -191,11 +191,20 @@ bool CudaDevice::trim_pool() const {
 }
 
 std::shared_ptr<Stream> CudaDevice::make_stream(int priority) {
+  return make_stream_in(nullptr, priority, nullptr);
+}
+
+std::shared_ptr<Stream> CudaDevice::make_stream_in(cuda::RawGreenContext green, int priority,
+                                                   std::shared_ptr<const void> kept) {
   const CurrentContext scope = current();
   const int clamped = std::clamp(-std::clamp(priority, -1000, 1000), greatest_priority_, least_priority_);
   cuda::RawStream raw = nullptr;
-  driver_->stream_create_with_priority(facts_.name, &raw, cuda::StreamFlags::non_blocking, clamped);
-  return make_stream_of(std::make_shared<CudaStreamOwner>(self(), raw));
+  if (green != nullptr) {
+    driver_->green_ctx_stream_create(facts_.name, &raw, green, cuda::StreamFlags::non_blocking, clamped);
+  } else {
+    driver_->stream_create_with_priority(facts_.name, &raw, cuda::StreamFlags::non_blocking, clamped);
+  }
+  return make_stream_of(std::make_shared<CudaStreamOwner>(self(), raw, std::move(kept)));
 }
 
 std::shared_ptr<Stream> CudaDevice::adopt_stream(std::uintptr_t native_handle) {
@@ -208,7 +217,7 @@ std::shared_ptr<Stream> CudaDevice::adopt_stream(std::uintptr_t native_handle) {
     }
   }
   const auto raw = std::bit_cast<cuda::RawStream>(native_handle);
-  auto stream = make_stream_of(std::make_shared<CudaStreamOwner>(self(), raw, true));
+  auto stream = make_stream_of(std::make_shared<CudaStreamOwner>(self(), raw, nullptr, true));
   const std::lock_guard lock(mutex_);
   adopted_streams_[native_handle] = stream;
   return stream;

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,6 +62,7 @@ class CudaDevice final : public Device {
   void* allocate_pinned(std::size_t bytes) override;
   void free_pinned(void* address) noexcept override;
   VirtualMemory* virtual_memory() override;
+  std::vector<std::shared_ptr<ComputePart>> split_compute(std::span<const double> shares) override;
   std::shared_ptr<Stream> make_stream(int priority) override;
   std::shared_ptr<Stream> adopt_stream(std::uintptr_t native_handle) override;
   std::unique_ptr<Event> make_event(bool timing) override;
@@ -76,6 +78,9 @@ class CudaDevice final : public Device {
   HandleType own(auto raw) const {
     return HandleType(raw, {driver_, context_});
   }
+  // In a green context, which `kept` keeps; nullptr: on all multiprocessors.
+  std::shared_ptr<Stream> make_stream_in(cuda::RawGreenContext context, int priority,
+                                         std::shared_ptr<const void> kept);
   void free_now(Address address, cuda::RawStream stream) const noexcept;
   // Gives back what the driver's pool keeps unused; false when there is no pool.
   bool trim_pool() const;
@@ -109,12 +114,14 @@ class CudaDevice final : public Device {
 // behind that keeps the device, so that the context outlives the work.
 struct CudaStreamOwner {
   // `adopted`: somebody else destroys it.
-  CudaStreamOwner(std::shared_ptr<CudaDevice> kept_device, cuda::RawStream raw, bool adopted = false);
+  CudaStreamOwner(std::shared_ptr<CudaDevice> kept_device, cuda::RawStream raw,
+                  std::shared_ptr<const void> kept_part, bool is_adopted = false);
   ~CudaStreamOwner();
   CudaStreamOwner(const CudaStreamOwner&) = delete;
   CudaStreamOwner& operator=(const CudaStreamOwner&) = delete;
 
   const std::shared_ptr<CudaDevice> device;
+  const std::shared_ptr<const void> part;  // whose multiprocessors it has; nothing: all
   cuda::StreamHandle stream;
   const bool adopted;
 };

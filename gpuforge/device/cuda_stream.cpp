@@ -22,9 +22,15 @@ auto& own_event(AnyEvent& event, const Device& device, std::string_view call) {
   return *own;
 }
 
-void release_device(void* device) noexcept {
+// What a stream needs until its work is done.
+struct StreamNeeds {
+  std::shared_ptr<CudaDevice> device;
+  std::shared_ptr<const void> part;
+};
+
+void release_needs(void* needs) noexcept {
   const HostFunctionScope scope;
-  delete static_cast<std::shared_ptr<CudaDevice>*>(device);
+  delete static_cast<StreamNeeds*>(needs);
 }
 
 }  // namespace
@@ -38,8 +44,11 @@ CudaStream& own_stream(Stream& stream, const Device& device, std::string_view ca
 }
 
 CudaStreamOwner::CudaStreamOwner(std::shared_ptr<CudaDevice> kept_device, cuda::RawStream raw,
-                                 bool is_adopted)
-    : device(std::move(kept_device)), stream(device->own<cuda::StreamHandle>(raw)), adopted(is_adopted) {}
+                                 std::shared_ptr<const void> kept_part, bool is_adopted)
+    : device(std::move(kept_device)),
+      part(std::move(kept_part)),
+      stream(device->own<cuda::StreamHandle>(raw)),
+      adopted(is_adopted) {}
 
 CudaStreamOwner::~CudaStreamOwner() {
   if (adopted) {
@@ -50,9 +59,9 @@ CudaStreamOwner::~CudaStreamOwner() {
     const cuda::Driver& driver = device->driver();
     const CurrentContext scope = device->current();
     if (driver.stream_query.raw(stream.get()) != Result::not_ready) return;
-    auto kept = std::make_unique<std::shared_ptr<CudaDevice>>(device);
-    if (driver.launch_host_func.raw(stream.get(), release_device, kept.get()) == Result::success) {
-      static_cast<void>(kept.release());  // release_device deletes it
+    auto kept = std::make_unique<StreamNeeds>(device, part);
+    if (driver.launch_host_func.raw(stream.get(), release_needs, kept.get()) == Result::success) {
+      static_cast<void>(kept.release());  // release_needs deletes it
     }
   } catch (...) {  // without it the context may end before the work does
   }

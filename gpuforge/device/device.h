@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gpuforge/device/compute_split.h"
 #include "gpuforge/device/launch.h"
 #include "gpuforge/device/virtual_memory.h"
 
@@ -163,6 +164,11 @@ class Device : public std::enable_shared_from_this<Device> {
   // Addresses and memory apart, for allocators. nullptr where the device has none. Lives as long as the
   // device.
   virtual VirtualMemory* virtual_memory() { return nullptr; }
+
+  // The multiprocessors in disjoint parts, one for each share (over 0, together at most 1). They come in the
+  // driver's steps, so that a part has about its share, and some may be left over. unsupported, with the
+  // reason, where the device cannot.
+  virtual std::vector<std::shared_ptr<ComputePart>> split_compute(std::span<const double> shares);
 
   // Higher is more urgent, 0 is normal; out of the device's range is clamped.
   virtual std::shared_ptr<Stream> make_stream(int priority = 0) = 0;

@@ -37,6 +37,7 @@ struct FakeCudaCounters {
   std::size_t parameters_past_the_last;  // asked for with cuFuncGetParamInfo
   std::size_t physical_blocks;           // of virtual memory: with a handle or mapped
   std::size_t address_ranges;
+  std::size_t green_contexts;
 };
 
 struct FakeCudaLaunch {
@@ -49,6 +50,8 @@ struct FakeCudaLaunch {
   int programmatic;
   void* const* parameters;  // copies of the arguments; none when their sizes are not known
   std::size_t parameter_count;
+  const int* multiprocessors;  // that its stream has; none: all
+  std::size_t multiprocessor_count;
 };
 
 // Runs where the kernel would, on the stream's thread.

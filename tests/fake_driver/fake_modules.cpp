@@ -125,18 +125,23 @@ Result launch(const char* name, const LaunchConfig& config, RawFunction function
     const char* const bytes = static_cast<const char*>(parameters[i]);
     copies.emplace_back(bytes, bytes + sizes[i]);
   }
+  const CUstream_st* const on = find_stream(config.stream);
+  const std::vector<int> multiprocessors = on != nullptr ? on->multiprocessors : std::vector<int>{};
   const FakeCudaKernel kernel = state().kernel;
   void* const user_data = state().kernel_user_data;
-  return submit(config.stream, NodeKind::kernel,
-                [call, copies, kernel, user_data, entry_name = function->entry.name]() mutable {
-                  if (kernel == nullptr) return;
-                  std::vector<void*> pointers;
-                  for (std::vector<char>& copy : copies) pointers.push_back(copy.data());
-                  call.function = entry_name.c_str();
-                  call.parameters = pointers.data();
-                  call.parameter_count = pointers.size();
-                  kernel(&call, user_data);
-                });
+  return submit(
+      config.stream, NodeKind::kernel,
+      [call, copies, kernel, user_data, multiprocessors, entry_name = function->entry.name]() mutable {
+        if (kernel == nullptr) return;
+        std::vector<void*> pointers;
+        for (std::vector<char>& copy : copies) pointers.push_back(copy.data());
+        call.function = entry_name.c_str();
+        call.parameters = pointers.data();
+        call.parameter_count = pointers.size();
+        call.multiprocessors = multiprocessors.data();
+        call.multiprocessor_count = multiprocessors.size();
+        kernel(&call, user_data);
+      });
 }
 
 }  // namespace

@@ -201,6 +201,8 @@ void fake_cuda_reset() {
   s.graphs.clear();
   s.events.clear();
   s.streams.clear();
+  s.green_contexts.clear();
+  s.descriptions.clear();
   s.modules.clear();
   for (const auto& pool : s.pools) *pool = {};
   for (const auto& context : s.contexts) context->retained = 0;
@@ -240,7 +242,8 @@ void fake_cuda_counters(FakeCudaCounters* counters) {
                s.synchronizes,
                s.parameters_past_the_last,
                s.physical.size(),
-               s.address_ranges.size()};
+               s.address_ranges.size(),
+               s.green_contexts.size()};
 }
 
 void fake_cuda_on_launch(FakeCudaKernel kernel, void* user_data) {

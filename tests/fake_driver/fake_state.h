@@ -91,7 +91,17 @@ struct CUstream_st {
   std::shared_ptr<gpuforge::fake_driver::Queue> queue = std::make_shared<gpuforge::fake_driver::Queue>();
   bool blocking = false;
   std::shared_ptr<gpuforge::fake_driver::Capture> capture;
-  std::vector<std::size_t> tail;  // nodes the next captured work comes after
+  std::vector<std::size_t> tail;     // nodes the next captured work comes after
+  std::vector<int> multiprocessors;  // of its green context; none: all
+};
+
+struct CUdevResourceDesc_st {
+  std::vector<int> multiprocessors;
+};
+
+struct CUgreenCtx_st {
+  int device = 0;
+  std::vector<int> multiprocessors;
 };
 
 struct CUevent_st {
@@ -178,6 +188,8 @@ struct State {
   std::map<void*, std::size_t> pinned;
   std::map<void*, std::size_t> registered;
   std::map<cuda::RawStream, std::unique_ptr<CUstream_st>> streams;
+  std::vector<std::unique_ptr<CUdevResourceDesc_st>> descriptions;
+  std::map<cuda::RawGreenContext, std::unique_ptr<CUgreenCtx_st>> green_contexts;
   std::map<cuda::RawEvent, std::unique_ptr<CUevent_st>> events;
   std::map<cuda::RawModule, std::unique_ptr<CUmod_st>> modules;
   std::map<cuda::RawGraph, std::unique_ptr<CUgraph_st>> graphs;
