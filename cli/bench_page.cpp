@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
-#include "cli/quantity.h"
 #include "cli/svg_plot.h"
+#include "gpuforge/base/quantity.h"
 #include "gpuforge/base/version.h"
 
 namespace gpuforge::cli {

@@ -4,9 +4,9 @@
 #include <chrono>
 
 #include "cli/device_json.h"
-#include "cli/quantity.h"
 #include "gpuforge/base/error.h"
 #include "gpuforge/base/file.h"
+#include "gpuforge/base/quantity.h"
 #include "gpuforge/lab/bench_json.h"
 
 namespace gpuforge {

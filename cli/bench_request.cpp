@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
-#include "cli/quantity.h"
 #include "gpuforge/base/error.h"
 #include "gpuforge/base/file.h"
+#include "gpuforge/base/quantity.h"
 #include "gpuforge/lab/change.h"
 #include "gpuforge/lab/kernel_file.h"
 #include "gpuforge/lab/suite.h"

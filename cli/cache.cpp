@@ -4,12 +4,12 @@
 #include <filesystem>
 
 #include "cli/lab_session.h"
-#include "cli/quantity.h"
 #include "cli/report.h"
 #include "cli/session.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "gpuforge/base/error.h"
+#include "gpuforge/base/quantity.h"
 #include "gpuforge/jit/jit.h"
 #include "gpuforge/lab/tuning_cache.h"
 

@@ -8,9 +8,9 @@
 #include "cli/device_json.h"
 #include "cli/kernel_ops.h"
 #include "cli/lab_session.h"
-#include "cli/quantity.h"
 #include "cli/report.h"
 #include "cli/verbs.h"
+#include "gpuforge/base/quantity.h"
 
 namespace gpuforge::cli {
 namespace {

@@ -10,12 +10,12 @@
 #include "cli/check_report_json.h"
 #include "cli/kernel_ops.h"
 #include "cli/lab_session.h"
-#include "cli/quantity.h"
 #include "cli/report.h"
 #include "cli/verbs.h"
 #include "gpuforge/base/child_process.h"
 #include "gpuforge/base/error.h"
 #include "gpuforge/base/file.h"
+#include "gpuforge/base/quantity.h"
 
 namespace gpuforge::cli {
 namespace {

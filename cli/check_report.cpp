@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "cli/help.h"
-#include "cli/quantity.h"
 #include "cli/terminal.h"
+#include "gpuforge/base/quantity.h"
 
 namespace gpuforge::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <random>
 #include <span>
 
-#include "cli/quantity.h"
+#include "gpuforge/base/quantity.h"
 #include "gpuforge/base/suggest.h"
 
 namespace gpuforge::cli {

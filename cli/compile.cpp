@@ -4,13 +4,13 @@
 
 #include "cli/compile_outputs.h"
 #include "cli/kernel_file.h"
-#include "cli/quantity.h"
 #include "cli/report.h"
 #include "cli/session.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "gpuforge/base/error.h"
 #include "gpuforge/base/file.h"
+#include "gpuforge/base/quantity.h"
 #include "gpuforge/device/open_device.h"
 
 namespace gpuforge::cli {

@@ -1,13 +1,12 @@
 // gpuforge devices: what this machine can run on.
 #include "cli/device_json.h"
 #include "cli/devices_watch.h"
-#include "cli/quantity.h"
 #include "cli/report.h"
 #include "cli/session.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
+#include "gpuforge/base/quantity.h"
 #include "gpuforge/device/open_device.h"
-#include "gpuforge/sched/amount.h"
 
 namespace gpuforge::cli {
 namespace {
@@ -20,7 +19,7 @@ int watch(Session& session, const Invocation& invocation) {
   const std::string every = *invocation.value("watch");
   double every_s = 1;
   if (!every.empty()) {
-    const auto us = sched::parse_duration_us(every);
+    const auto us = parse_duration_us(every);
     GPUFORGE_CHECK(us && *us >= 10'000,
                    "--watch takes a time of at least 10ms, such as 500ms or 2s; found '{}'", every);
     every_s = *us / 1e6;

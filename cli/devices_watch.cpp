@@ -3,9 +3,9 @@
 #include <chrono>
 #include <thread>
 
-#include "cli/quantity.h"
 #include "cli/report.h"
 #include "cli/table.h"
+#include "gpuforge/base/quantity.h"
 #include "gpuforge/cuda/nvml.h"
 #include "gpuforge/device/open_device.h"
 

@@ -7,12 +7,12 @@
 
 #include "cli/doctor_libraries.h"
 #include "cli/finding.h"
-#include "cli/quantity.h"
 #include "cli/report.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
 #include "gpuforge/base/error.h"
 #include "gpuforge/base/file.h"
+#include "gpuforge/base/quantity.h"
 #include "gpuforge/lab/profiler.h"
 
 namespace gpuforge::cli {

@@ -1,7 +1,7 @@
 #include "cli/doctor_libraries.h"
 
 #include "cli/probe.h"
-#include "cli/quantity.h"
+#include "gpuforge/base/quantity.h"
 #include "gpuforge/cuda/driver.h"
 #include "gpuforge/device/sim_device.h"
 #include "gpuforge/sim/chip.h"

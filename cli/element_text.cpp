@@ -5,9 +5,9 @@
 #include <cstring>
 #include <limits>
 
-#include "cli/quantity.h"
 #include "gpuforge/base/convert.h"
 #include "gpuforge/base/format.h"
+#include "gpuforge/base/quantity.h"
 
 namespace gpuforge::cli {
 namespace {

@@ -5,10 +5,10 @@
 #include <cctype>
 
 #include "cli/element_text.h"
-#include "cli/quantity.h"
 #include "gpuforge/array/npy.h"
 #include "gpuforge/base/error.h"
 #include "gpuforge/base/file.h"
+#include "gpuforge/base/quantity.h"
 #include "gpuforge/base/suggest.h"
 
 namespace gpuforge::cli {

@@ -2,11 +2,11 @@
 #include <algorithm>
 
 #include "cli/profile_verbs.h"
-#include "cli/quantity.h"
 #include "cli/report.h"
 #include "gpuforge/base/child_process.h"
 #include "gpuforge/base/error.h"
 #include "gpuforge/base/file.h"
+#include "gpuforge/base/quantity.h"
 #include "gpuforge/lab/profiler.h"
 
 namespace gpuforge::cli {

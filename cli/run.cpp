@@ -3,7 +3,6 @@
 
 #include "cli/device_json.h"
 #include "cli/kernel_file.h"
-#include "cli/quantity.h"
 #include "cli/report.h"
 #include "cli/run_kernel.h"
 #include "cli/verbs.h"
@@ -11,6 +10,7 @@
 #include "gpuforge/base/convert.h"
 #include "gpuforge/base/error.h"
 #include "gpuforge/base/file.h"
+#include "gpuforge/base/quantity.h"
 
 namespace gpuforge::cli {
 namespace {

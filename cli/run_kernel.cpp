@@ -6,9 +6,9 @@
 
 #include "cli/element_source.h"
 #include "cli/kernel_file.h"
-#include "cli/quantity.h"
 #include "gpuforge/base/error.h"
 #include "gpuforge/base/file.h"
+#include "gpuforge/base/quantity.h"
 #include "gpuforge/device/open_device.h"
 #include "gpuforge/ptx/parser.h"
 #include "gpuforge/sim/chip.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "cli/quantity.h"
 #include "gpuforge/base/error.h"
+#include "gpuforge/base/quantity.h"
 
 namespace gpuforge::cli {
 namespace {

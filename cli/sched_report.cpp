@@ -6,12 +6,10 @@
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "gpuforge/base/format.h"
-#include "gpuforge/sched/amount.h"
+#include "gpuforge/base/quantity.h"
 
 namespace gpuforge::cli {
 namespace {
-
-using sched::show_us;
 
 std::string latency(const sched::TaskReport& task, double part) {
   return task.latencies_us.empty() ? std::string("-") : show_us(sched::percentile(task.latencies_us, part));

@@ -4,8 +4,8 @@
 #include <array>
 
 #include "cli/config_file.h"
-#include "cli/quantity.h"
 #include "gpuforge/base/error.h"
+#include "gpuforge/base/quantity.h"
 #include "gpuforge/base/suggest.h"
 
 namespace gpuforge::cli {

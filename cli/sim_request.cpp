@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "cli/quantity.h"
 #include "cli/report.h"
 #include "gpuforge/base/demangle.h"
 #include "gpuforge/base/error.h"
+#include "gpuforge/base/quantity.h"
 
 namespace gpuforge::cli {
 namespace {

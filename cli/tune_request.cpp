@@ -4,8 +4,8 @@
 
 #include "cli/check_request.h"
 #include "cli/profile_verbs.h"
-#include "cli/quantity.h"
 #include "gpuforge/base/error.h"
+#include "gpuforge/base/quantity.h"
 
 namespace gpuforge::cli {
 namespace {

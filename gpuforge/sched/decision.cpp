@@ -1,7 +1,7 @@
 #include "gpuforge/sched/decision.h"
 
 #include "gpuforge/base/format.h"
-#include "gpuforge/sched/amount.h"
+#include "gpuforge/base/quantity.h"
 
 namespace gpuforge::sched {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "gpuforge/base/error.h"
-#include "gpuforge/sched/amount.h"
+#include "gpuforge/base/quantity.h"
 #include "gpuforge/sched/task.h"
 
 namespace gpuforge::sched {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "gpuforge/base/error.h"
-#include "gpuforge/sched/amount.h"
+#include "gpuforge/base/quantity.h"
 #include "gpuforge/sched/run_report.h"
 
 namespace gpuforge::sched {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "gpuforge/base/error.h"
-#include "gpuforge/sched/amount.h"
+#include "gpuforge/base/quantity.h"
 #include "gpuforge/sched/executor.h"
 #include "gpuforge/sched/script.h"
 #include "gpuforge/sched/stand_ins.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "gpuforge/base/error.h"
-#include "gpuforge/sched/amount.h"
+#include "gpuforge/base/quantity.h"
 
 namespace gpuforge::sched {
 namespace {

@@ -5,9 +5,9 @@
 #include <map>
 
 #include "gpuforge/base/error.h"
+#include "gpuforge/base/quantity.h"
 #include "gpuforge/base/suggest.h"
 #include "gpuforge/base/yaml.h"
-#include "gpuforge/sched/amount.h"
 #include "gpuforge/sched/workload_expect.h"
 #include "gpuforge/sched/workload_values.h"
 

@@ -1,12 +1,12 @@
 #include "gpuforge/sched/workload_values.h"
 
 #include "gpuforge/base/format.h"
-#include "gpuforge/sched/amount.h"
+#include "gpuforge/base/quantity.h"
 
 namespace gpuforge::sched {
 
 std::uint64_t read_bytes(const Yaml& yaml) {
-  const auto bytes = parse_bytes(yaml.text());
+  const auto bytes = parse_byte_size(yaml.text());
   if (!bytes) yaml.fail(format_text("expected a size such as 512MiB, 8GiB or 4096; found '{}'", yaml.text()));
   return *bytes;
 }

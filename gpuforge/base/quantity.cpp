@@ -1,12 +1,13 @@
-#include "cli/quantity.h"
+#include "gpuforge/base/quantity.h"
 
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <span>
 
 #include "gpuforge/base/error.h"
 
-namespace gpuforge::cli {
+namespace gpuforge {
 namespace {
 
 constexpr std::int64_t kLargest = 9223372036854775807;
@@ -41,7 +42,7 @@ std::optional<std::int64_t> as_whole(std::optional<double> value) {
 
 struct Unit {
   std::string_view name;
-  double bytes;
+  double factor;
 };
 constexpr std::array kByteUnits = {Unit{"KiB", 1024.0},
                                    Unit{"MiB", 1048576.0},
@@ -57,6 +58,19 @@ constexpr std::array kByteUnits = {Unit{"KiB", 1024.0},
                                    Unit{"G", 1073741824.0},
                                    Unit{"T", 1099511627776.0},
                                    Unit{"B", 1.0}};
+constexpr std::array kTimeUnits = {Unit{"ns", 1e-3}, Unit{"us", 1.0}, Unit{"ms", 1e3}, Unit{"s", 1e6}};
+
+// The units in the order of their tables: "ms" ends with "s" as well.
+std::optional<double> with_unit(std::string_view text, std::span<const Unit> units) {
+  for (const Unit& unit : units) {
+    if (!text.ends_with(unit.name)) continue;
+    std::string_view number = text.substr(0, text.size() - unit.name.size());
+    while (number.ends_with(' ')) number.remove_suffix(1);
+    const auto value = decimal(number);
+    return value ? std::optional(*value * unit.factor) : std::nullopt;
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -82,16 +96,15 @@ std::optional<std::int64_t> parse_count(std::string_view text) {
 
 std::optional<std::uint64_t> parse_byte_size(std::string_view text) {
   if (const auto plain = parse_count(text)) return static_cast<std::uint64_t>(*plain);
-  for (const Unit& unit : kByteUnits) {
-    if (!text.ends_with(unit.name)) continue;
-    std::string_view number = text.substr(0, text.size() - unit.name.size());
-    while (number.ends_with(' ')) number.remove_suffix(1);
-    const auto value = decimal(number);
-    if (!value) return std::nullopt;
-    const auto bytes = as_whole(std::floor(*value * unit.bytes));
-    return bytes ? std::optional(static_cast<std::uint64_t>(*bytes)) : std::nullopt;
-  }
-  return std::nullopt;
+  const auto value = with_unit(text, kByteUnits);
+  const auto bytes = value ? as_whole(std::floor(*value)) : std::nullopt;
+  return bytes ? std::optional(static_cast<std::uint64_t>(*bytes)) : std::nullopt;
+}
+
+std::optional<double> parse_duration_us(std::string_view text) {
+  if (text == "0") return 0.0;
+  const std::optional<double> us = with_unit(text, kTimeUnits);
+  return us && *us <= kLongestUs ? us : std::nullopt;
 }
 
 std::string show_bytes(std::uint64_t bytes) {
@@ -112,6 +125,13 @@ std::string show_ms(double milliseconds) {
   return format_text("{:.3f} ms", milliseconds);
 }
 
+std::string show_us(double microseconds) {
+  const double size = std::abs(microseconds);
+  if (size < 999.5) return format_text("{:.0f} us", microseconds);
+  if (size < 999500) return format_text("{:.2f} ms", microseconds / 1e3);
+  return format_text("{:.2f} s", microseconds / 1e6);
+}
+
 std::int64_t require_count(std::string_view who, std::string_view text, std::int64_t lowest,
                            std::int64_t highest) {
   const auto value = parse_count(text);
@@ -120,4 +140,4 @@ std::int64_t require_count(std::string_view who, std::string_view text, std::int
   return *value;
 }
 
-}  // namespace gpuforge::cli
+}  // namespace gpuforge

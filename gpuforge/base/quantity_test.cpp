@@ -1,10 +1,10 @@
-#include "cli/quantity.h"
+#include "gpuforge/base/quantity.h"
 
 #include <gtest/gtest.h>
 
 #include "gpuforge/base/error.h"
 
-namespace gpuforge::cli {
+namespace gpuforge {
 namespace {
 
 TEST(Quantity, ReadsCounts) {
@@ -58,8 +58,8 @@ TEST(Quantity, ReadsByteSizes) {
   EXPECT_EQ(parse_byte_size("64K"), 65536u);
   EXPECT_EQ(parse_byte_size("17B"), 17u);
   EXPECT_EQ(parse_byte_size("2 GiB"), 2147483648u);
-  for (const char* text :
-       {"", "GiB", "-1GiB", "1XiB", "lots", "1e30GiB", "99999999TiB", "nanGiB", "1,5GiB"}) {
+  for (const char* text : {"", "GiB", "-1", "-1GiB", "1XiB", "nan", "inf", "1e300", "9.3e18", "1 2", "+5",
+                           "lots", "1e30GiB", "99999999TiB", "nanGiB", "1,5GiB"}) {
     EXPECT_FALSE(parse_byte_size(text).has_value()) << text;
   }
 }
@@ -73,6 +73,20 @@ TEST(Quantity, ShowsBytesAndTimes) {
   EXPECT_EQ(show_ms(0.0123), "0.012 ms");
   EXPECT_EQ(show_ms(85.06), "85.1 ms");
   EXPECT_EQ(show_ms(1234), "1.23 s");
+  EXPECT_EQ(show_us(999), "999 us");
+  EXPECT_EQ(show_us(1200), "1.20 ms");
+  EXPECT_EQ(show_us(2.5e6), "2.50 s");
+  EXPECT_EQ(show_us(-18750), "-18.75 ms");
+}
+
+TEST(Quantity, ReadsTimes) {
+  EXPECT_EQ(parse_duration_us("0"), 0.0);
+  EXPECT_EQ(parse_duration_us("200us"), 200.0);
+  EXPECT_EQ(parse_duration_us("1.5ms"), 1500.0);
+  EXPECT_EQ(parse_duration_us("2s"), 2e6);
+  EXPECT_EQ(parse_duration_us("500ns"), 0.5);
+  for (const char* text : {"", "5", "-1ms", "ms", "nans", "infs", "1e9s", "1 m"})
+    EXPECT_EQ(parse_duration_us(text), std::nullopt) << text;
 }
 
 TEST(Quantity, RequiresARange) {
@@ -88,4 +102,4 @@ TEST(Quantity, RequiresARange) {
 }
 
 }  // namespace
-}  // namespace gpuforge::cli
+}  // namespace gpuforge
