@@ -33,10 +33,10 @@ class Wrapper : public Base {
   const std::shared_ptr<Allocator> inner_;
 };
 
-class LimitAllocator final : public Wrapper<Allocator> {
+class Limiting final : public Wrapper<LimitAllocator> {
  public:
-  LimitAllocator(std::shared_ptr<Allocator> inner, std::size_t limit)
-      : Wrapper(std::move(inner)), limit_(limit) {}
+  Limiting(std::shared_ptr<Allocator> inner, std::size_t limit, std::string who)
+      : Wrapper(std::move(inner)), who_(who.empty() ? "" : who + ": "), limit_(limit) {}
 
   Address allocate(std::size_t bytes, device::Stream& stream) override {
     {
@@ -44,9 +44,10 @@ class LimitAllocator final : public Wrapper<Allocator> {
       if (bytes > limit_ - std::min(limit_, live_)) {
         throw Error(
             ErrorCode::out_of_memory,
-            format_text("{}: an allocation of {} bytes wanted, and of a limit of {} bytes {} are free; "
-                        "free something first, or raise the limit",
-                        name(), bytes, limit_, limit_ - std::min(limit_, live_)));
+            format_text(
+                "{}: {}an allocation of {} bytes wanted, and of a limit of {} bytes {} are in use and "
+                "{} are free; free something first, or raise the limit",
+                name(), who_, bytes, limit_, live_, limit_ - std::min(limit_, live_)));
       }
       live_ += bytes;
     }
@@ -63,10 +64,19 @@ class LimitAllocator final : public Wrapper<Allocator> {
     const std::lock_guard lock(mutex_);
     live_ -= address == 0 ? 0 : std::min(live_, bytes);
   }
+  void set_limit(std::size_t bytes) override {
+    const std::lock_guard lock(mutex_);
+    limit_ = bytes;
+  }
+  std::size_t live_bytes() const override {
+    const std::lock_guard lock(mutex_);
+    return live_;
+  }
 
  private:
-  const std::size_t limit_;
-  std::mutex mutex_;
+  const std::string who_;
+  mutable std::mutex mutex_;
+  std::size_t limit_;
   std::size_t live_ = 0;
 };
 
@@ -191,8 +201,9 @@ class FailingAllocator final : public Wrapper<Allocator> {
 
 }  // namespace
 
-std::shared_ptr<Allocator> make_limit_allocator(std::shared_ptr<Allocator> inner, std::size_t bytes) {
-  return std::make_shared<LimitAllocator>(std::move(inner), bytes);
+std::shared_ptr<LimitAllocator> make_limit_allocator(std::shared_ptr<Allocator> inner, std::size_t bytes,
+                                                     std::string who) {
+  return std::make_shared<Limiting>(std::move(inner), bytes, std::move(who));
 }
 
 std::shared_ptr<StatisticsAllocator> make_statistics_allocator(std::shared_ptr<Allocator> inner) {

@@ -13,9 +13,16 @@
 
 namespace gpuforge::memory {
 
-// Never more than `bytes` live at once, as asked for; beyond, out_of_memory with size, limit and what is
-// live.
-std::shared_ptr<Allocator> make_limit_allocator(std::shared_ptr<Allocator> inner, std::size_t bytes);
+// Never more than `bytes` live at once, as asked for; beyond, out_of_memory with whose limit it is, size,
+// limit and what is live.
+class LimitAllocator : public Allocator {
+ public:
+  // For what is allocated from now on.
+  virtual void set_limit(std::size_t bytes) = 0;
+  virtual std::size_t live_bytes() const = 0;
+};
+std::shared_ptr<LimitAllocator> make_limit_allocator(std::shared_ptr<Allocator> inner, std::size_t bytes,
+                                                     std::string who = "");
 
 struct AllocationStatistics {
   std::size_t live_bytes = 0;

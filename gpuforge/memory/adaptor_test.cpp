@@ -33,12 +33,22 @@ TEST_F(AdaptorTest, ALimitIsKept) {
   const auto limited = make_limit_allocator(pool_, 1000);
   const device::Address a = limited->allocate(600, *stream_);
   EXPECT_THAT(message_of([&] { limited->allocate(500, *stream_); }),
-              HasSubstr("limit of 1000 bytes 400 are free"));
+              HasSubstr("limit of 1000 bytes 600 are in use and 400 are free"));
   const device::Address b = limited->allocate(400, *stream_);
   limited->free(a, 600, *stream_);
   const device::Address c = limited->allocate(600, *stream_);
   limited->free(b, 400, *stream_);
   limited->free(c, 600, *stream_);
+  // It may change; what is there stays.
+  limited->set_limit(500);
+  const device::Address d = limited->allocate(500, *stream_);
+  limited->set_limit(100);
+  EXPECT_EQ(limited->live_bytes(), 500u);
+  EXPECT_THAT(message_of([&] { limited->allocate(1, *stream_); }),
+              HasSubstr("500 are in use and 0 are free"));
+  limited->free(d, 500, *stream_);
+  EXPECT_THAT(message_of([&] { make_limit_allocator(pool_, 10, "task x")->allocate(11, *stream_); }),
+              HasSubstr("task x: an allocation of 11 bytes wanted"));
   // What the inner one refuses does not count.
   const auto failing = make_limit_allocator(make_failing_allocator(pool_, {.numbers = {1}}), 100);
   EXPECT_THROW(failing->allocate(100, *stream_), Error);
@@ -131,6 +141,7 @@ TEST_F(AdaptorTest, EvictionWorksThroughThem) {
 TEST(Trace, MistakesNameTheLine) {
   const auto message = [](const char* text) { return message_of([&] { parse_trace(text); }); };
   EXPECT_TRUE(parse_trace("").empty());
+  EXPECT_EQ(to_text(parse_trace("# of torch\na 7 100\nf 7\n")), "a 7 100 0\nf 7 0\n");
   EXPECT_THAT(message("a 1 2 0\nb 1\n"), HasSubstr("line 2: \"a ID BYTES STREAM\" or \"f ID STREAM\""));
   EXPECT_THAT(message("a 1 -2 0\n"),
               HasSubstr("line 1: the size was expected to be a number, and is \"-2\""));

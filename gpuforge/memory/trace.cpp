@@ -166,18 +166,22 @@ Trace parse_trace(std::string_view text) {
   for (std::size_t line = 1; !text.empty(); ++line) {
     const std::string_view whole = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), whole.size() + 1));
+    if (whole.starts_with('#')) continue;
     const std::vector<std::string_view> fields = split(whole);
     TraceStep step;
-    if (fields[0] == "a" && fields.size() == 4) {
-      step.bytes = number<std::size_t>(fields[2], line, "the size");
-    } else if (fields[0] == "f" && fields.size() == 3) {
-      step.kind = TraceStep::Kind::free;
-    } else {
+    const bool allocates = fields[0] == "a";
+    const std::size_t least = allocates ? 3 : 2;
+    if ((!allocates && fields[0] != "f") || fields.size() < least || fields.size() > least + 1) {
       fail(line, format_text("\"a ID BYTES STREAM\" or \"f ID STREAM\" was expected, found \"{}\"",
                              whole.substr(0, 60)));
     }
+    if (allocates) {
+      step.bytes = number<std::size_t>(fields[2], line, "the size");
+    } else {
+      step.kind = TraceStep::Kind::free;
+    }
     step.id = number<std::uint32_t>(fields[1], line, "the block");
-    step.stream = number<std::uint32_t>(fields.back(), line, "the stream");
+    if (fields.size() > least) step.stream = number<std::uint32_t>(fields.back(), line, "the stream");
     if (step.stream >= 1024) fail(line, format_text("stream {}: numbers go from 0 to 1023", step.stream));
     bool& is_live = live[step.id];
     if (step.kind == TraceStep::Kind::allocate) {

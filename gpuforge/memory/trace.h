@@ -23,8 +23,9 @@ struct TraceStep {
 };
 using Trace = std::vector<TraceStep>;
 
-// One line a step: "a ID BYTES STREAM" or "f ID STREAM". parse: a parse Error names the line and what is
-// wrong with it: a size that is no number, a block that is not live, an id that is used twice.
+// One line a step: "a ID BYTES STREAM" or "f ID STREAM"; without a stream, number 0; from # on, a remark.
+// parse: a parse Error names the line and what is wrong with it: a size that is no number, a block that is
+// not live, an id that is used twice.
 std::string to_text(std::span<const TraceStep> trace);
 Trace parse_trace(std::string_view text);
 
