@@ -14,6 +14,7 @@ namespace {
 using fake_driver::FakeDriver;
 constexpr int kInvalidValue = 1;
 constexpr int kOutOfMemory = 2;
+constexpr int kNotReady = 600;
 constexpr int kIllegalAddress = 700;  // sticky: the context is lost
 
 class TransferFailure : public testing::Test {
@@ -74,6 +75,35 @@ TEST_F(TransferFailure, ALostContextEndsWhatWaitsForAnEvent) {
   const Transfer later = engine.to_device(memory_.address(), host_.data(), 1000);
   EXPECT_EQ(device::code_of([&] { later.wait(); }), ErrorCode::cuda);
   gate.open();
+}
+
+// Pieces are on their way when the context goes: their transfer, those behind it and what comes later all end
+// with the reason, and nobody waits for ever.
+TEST_F(TransferFailure, ALostContextEndsWhatHasPiecesInFlight) {
+  std::vector<char> back(100000);
+  auto engine = std::make_unique<TransferEngine>(
+      device_,
+      TransferEngineOptions{.limits = {.to_device = {1000, 2, 2000, 2}, .to_host = {1000, 2, 2000, 2}}});
+  driver_.fail("cuEventQuery", kNotReady);  // no piece ever ends
+  const Transfer transfers[] = {
+      engine->to_device(memory_.address(), host_.data(), 100000, {.label = "first"}),
+      engine->to_device(memory_.address(), host_.data(), 100000, {.label = "behind it"}),
+      engine->to_host(back.data(), memory_.address(), 100000, {.label = "the other way"})};
+  ASSERT_TRUE(device::eventually(
+      [&] { return transfers[0].status().started_us > 0 && transfers[2].status().started_us > 0; }));
+  EXPECT_FALSE(transfers[0].done());
+  driver_.fail("cuEventQuery", kIllegalAddress);
+  for (const Transfer& transfer : transfers) {
+    std::string message;
+    EXPECT_EQ(device::code_of([&] { transfer.wait(); }, &message), ErrorCode::cuda);
+    EXPECT_THAT(message, testing::AllOf(testing::HasSubstr("ILLEGAL_ADDRESS"),
+                                        testing::HasSubstr(transfer.status().label)));
+    EXPECT_EQ(transfer.status().state, TransferState::failed);
+  }
+  EXPECT_EQ(device::code_of([&] { engine->to_device(memory_.address(), host_.data(), 10).wait(); }),
+            ErrorCode::cuda);
+  EXPECT_EQ(engine->totals(TransferDirection::to_device).failed, 3u);
+  engine.reset();  // does not hang
 }
 
 TEST_F(TransferFailure, NothingIsLeftBehind) {
