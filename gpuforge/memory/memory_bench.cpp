@@ -3,15 +3,19 @@
 // checked. On cuda:0 where there is one, else cpu; GPUFORGE_DEVICE chooses.
 //   memory_bench
 //   memory_bench --benchmark_filter=Cached
+//   memory_bench --trace=FILE     a recorded trace too (trace.h has the format; tools/record_torch_trace.py)
 #include <benchmark/benchmark.h>
 
 #include <chrono>
+#include <cstdio>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "gpuforge/base/environment.h"
 #include "gpuforge/base/error.h"
+#include "gpuforge/base/file.h"
 #include "gpuforge/device/cpu_device.h"
 #include "gpuforge/device/open_device.h"
 #include "gpuforge/memory/adaptor.h"
@@ -88,18 +92,22 @@ LlmTraceOptions llm_options(const device::Device& device) {
   return options;
 }
 
-void run_llm(benchmark::State& state, bool pooled) {
-  const Setup own;
-  const Trace trace = llm_trace(llm_options(*own.device));
+// Twice: the first time everything is new.
+void run_trace(benchmark::State& state, const Setup& own, const Trace& trace, bool pooled) {
+  const auto step_ns = [&](Allocator& allocator) {
+    const auto begin = std::chrono::steady_clock::now();
+    replay(trace, allocator, own.streams);
+    const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
+    return took.count() / static_cast<double>(trace.size());
+  };
   for (auto _ : state) {
     const auto pool = make_pool(own.device);
     Allocator& allocator = pooled ? static_cast<Allocator&>(*pool) : *own.direct;
-    replay(trace, allocator, own.streams);  // the first time: everything is new
-    const auto begin = std::chrono::steady_clock::now();
-    replay(trace, allocator, own.streams);
-    const std::chrono::duration<double, std::nano> again = std::chrono::steady_clock::now() - begin;
-    state.counters["ns_per_step_again"] = again.count() / static_cast<double>(trace.size());
+    state.counters["ns_per_step_first"] = step_ns(allocator);
+    state.counters["ns_per_step_again"] = step_ns(allocator);
     if (pooled) {
+      state.counters["pages"] = static_cast<double>(pool->statistics().grown_pages);
+      state.counters["blocks"] = static_cast<double>(pool->statistics().grown_blocks);
       state.counters["peak_reserved_over_requested"] =
           static_cast<double>(pool->statistics().peak_reserved_bytes) /
           static_cast<double>(peak_bytes(trace));
@@ -108,6 +116,11 @@ void run_llm(benchmark::State& state, bool pooled) {
     }
   }
   state.counters["steps"] = static_cast<double>(trace.size());
+}
+
+void run_llm(benchmark::State& state, bool pooled) {
+  const Setup own;
+  run_trace(state, own, llm_trace(llm_options(*own.device)), pooled);
   state.SetLabel(own.device->facts().name + ", weights, KV cache, activations");
 }
 void BM_PoolLlmTrace(benchmark::State& state) {
@@ -168,5 +181,48 @@ void BM_EvictTwiceTheQuota(benchmark::State& state) {
 }
 BENCHMARK(BM_EvictTwiceTheQuota)->Iterations(3)->UseRealTime()->Unit(benchmark::kMillisecond);
 
+void register_recorded(const std::string& path) {
+  const Trace trace = parse_trace(read_file(path));
+  for (const bool pooled : {true, false}) {
+    benchmark::RegisterBenchmark(((pooled ? "BM_PoolRecorded/" : "BM_DeviceRecorded/") + path).c_str(),
+                                 [trace, pooled](benchmark::State& state) {
+                                   const Setup own;
+                                   run_trace(state, own, trace, pooled);
+                                   state.SetLabel(own.device->facts().name);
+                                 })
+        ->Iterations(1)
+        ->Unit(benchmark::kMillisecond);
+  }
+}
+
+// Takes --trace=FILE out of the arguments; the rest is google-benchmark's.
+int run(int count, char** arguments) {
+  std::vector<char*> others;
+  const std::string option = "--trace=";
+  for (int i = 0; i < count; ++i) {
+    const std::string argument = arguments[i];
+    if (argument.starts_with(option)) {
+      register_recorded(argument.substr(option.size()));
+    } else {
+      others.push_back(arguments[i]);
+    }
+  }
+  int left = static_cast<int>(others.size());
+  benchmark::Initialize(&left, others.data());
+  if (benchmark::ReportUnrecognizedArguments(left, others.data())) return 2;
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}
+
 }  // namespace
 }  // namespace gpuforge::memory
+
+int main(int count, char** arguments) {
+  try {
+    return gpuforge::memory::run(count, arguments);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "memory_bench: %s\n", error.what());
+    return 2;
+  }
+}

@@ -3,7 +3,9 @@
 //
 // Sizes: size_class.h. Small blocks are cut from slabs; everything lies in ranges of addresses into which
 // pages are mapped, so that free pages of any place serve any request: fragmentation is not a reason for
-// out_of_memory where the device has virtual memory. Where it has none, ranges are allocations of the device.
+// out_of_memory where the device has virtual memory. A large request gets its pages in blocks of up to 64 MiB
+// (and a 256th of all there is), which go elsewhere as a whole. Where there is no virtual memory, ranges are
+// allocations of the device.
 //
 // Order: each stream has its own free blocks. A block freed on a stream is there at once for the next request
 // on that stream, whose order protects it. Another stream gets it when an event recorded after the free has
@@ -66,6 +68,7 @@ struct PoolStatistics {
   std::size_t allocations = 0;
   std::size_t reuses = 0;        // served from the cache of the stream, without the pool's lock
   std::size_t grown_pages = 0;   // asked of the device
+  std::size_t grown_blocks = 0;  // in which they came
   std::size_t moved_pages = 0;   // taken from one place and mapped at another
   std::size_t stream_waits = 0;  // a stream was made to wait for another's free
   std::size_t host_waits = 0;    // the caller waited for a stream, for want of memory
@@ -82,8 +85,9 @@ enum class ReservationKind { hard, soft };
 // Thread-safe. It keeps the streams it has seen until they are idle and nobody else has them.
 class Pool : public Allocator {
  public:
-  // The same memory, accounted under `tag`. At most 64 different tags; evictable only where the device has
-  // virtual memory, else unsupported.
+  // The same memory, accounted under `tag`. At most 64 different tags at a time: one whose allocators are
+  // gone and that has no blocks makes room. Evictable only where the device has virtual memory, else
+  // unsupported.
   virtual std::shared_ptr<Allocator> tagged(const std::string& tag, Use use = Use::resident) = 0;
   virtual PoolStatistics statistics() const = 0;
   // Gives back to the device what is cached and idle. Returns the bytes.

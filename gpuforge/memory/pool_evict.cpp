@@ -128,12 +128,9 @@ void PoolImpl::relieve_pressure() {
 }
 
 void PoolImpl::bring_back(Address address, Evictable& block, device::Stream& stream) {
-  std::vector<std::shared_ptr<device::PhysicalBlock>> pages;
-  const std::size_t count = block.units / page_units_;
-  if (!get_pages(count, pages, Effort::every)) fail_out_of_memory(block.bytes);
-  const std::size_t offset = address - block.region->begin;
-  block.region->range->map(offset, pages);
-  for (std::size_t i = 0; i < count; ++i) block.region->pages[offset / page_bytes_ + i] = pages[i];
+  Blocks pages;
+  if (!get_pages(block.units / page_units_, 1, pages, Effort::every)) fail_out_of_memory(block.bytes);
+  map(*block.region, (address - block.region->begin) / page_bytes_, pages);
   block.resident = true;
   counted_.evicted_bytes -= block.bytes;
   ++counted_.rehydrations;

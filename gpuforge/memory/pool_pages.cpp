@@ -12,6 +12,9 @@ namespace {
 constexpr std::size_t kRegionBytes = std::size_t{1} << 30;        // addresses cost nothing
 constexpr std::size_t kFixedRegionBytes = std::size_t{32} << 20;  // memory does
 
+constexpr std::size_t kLargestBlockBytes = std::size_t{64} << 20;
+constexpr std::size_t kLeastBlocks = 256;  // of the largest size, in all there is
+
 // Below, it is quicker to try than to ask how much the device has.
 constexpr std::size_t kAskDeviceBytes = std::size_t{256} << 20;
 
@@ -62,19 +65,24 @@ std::optional<Address> PoolImpl::take_units(Arena& arena, std::size_t units, Str
     place = best->map.find(units);
   }
   if (place->missing_count > 0) {
-    std::vector<std::shared_ptr<device::PhysicalBlock>> pages;
-    if (!get_pages(place->missing_count, pages, effort)) return std::nullopt;
+    // Blocks of several pages where one run of them is for one request. Evictable ones go page by page.
+    const bool in_one = place->missing.size() == 1 && &arena != &memory_->movable;
+    Blocks blocks;
+    if (!get_pages(place->missing_count, in_one ? largest_block_pages() : 1, blocks, effort))
+      return std::nullopt;
     // Getting pages may have taken some from this very region.
     place = best->map.find(units);
     std::size_t used = 0;
     for (const RangeMap::Pages& missing : place->missing) {
-      if (pages.size() - used < missing.count) break;
-      best->range->map(missing.first * page_bytes_, std::span(pages).subspan(used, missing.count));
-      for (std::size_t i = 0; i < missing.count; ++i) best->pages[missing.first + i] = pages[used + i];
+      std::size_t pages = 0;
+      std::size_t end = used;
+      while (end < blocks.size() && pages < missing.count) pages += page_count(*blocks[end++]);
+      if (pages != missing.count) break;
+      map(*best, missing.first, std::span(blocks).subspan(used, end - used));
       best->map.add_memory(missing);
-      used += missing.count;
+      used = end;
     }
-    for (; used < pages.size(); ++used) memory_->spare.push_back(std::move(pages[used]));
+    put_aside(Blocks(blocks.begin() + static_cast<std::ptrdiff_t>(used), blocks.end()));
     if (place = best->map.find(units); !place || place->missing_count > 0) {
       return take_units(arena, units, by, effort);
     }
@@ -119,31 +127,93 @@ Region* PoolImpl::add_region(Arena& arena, std::size_t units, StreamEntry* by, E
   return arena.regions.back().get();
 }
 
-// Exactly `count`, or none. Free pages elsewhere come before new ones: what a driver gives costs as much as
-// mapping, and stays.
-bool PoolImpl::get_pages(std::size_t count, std::vector<std::shared_ptr<device::PhysicalBlock>>& pages,
-                         Effort effort) {
-  std::vector<std::shared_ptr<device::PhysicalBlock>>& spare = memory_->spare;
+void PoolImpl::map(Region& region, std::size_t first_page,
+                   std::span<const std::shared_ptr<device::PhysicalBlock>> blocks) {
+  region.range->map(first_page * page_bytes_, blocks);
+  for (const auto& block : blocks) {
+    for (std::size_t i = page_count(*block); i > 0; --i) region.pages[first_page++] = block;
+  }
+}
+
+// A driver takes about as long for a block of many pages as for one. Only whole blocks can serve elsewhere,
+// so that they are a small part of all there is.
+std::size_t PoolImpl::largest_block_pages() const {
+  const std::size_t all = options_.quota_bytes > 0 ? options_.quota_bytes : device_->facts().memory_bytes;
+  return std::max<std::size_t>(std::min(kLargestBlockBytes, all / kLeastBlocks) / page_bytes_, 1);
+}
+
+// What was not needed after all: pages are kept, larger blocks are given back.
+void PoolImpl::put_aside(Blocks blocks) {
+  for (auto& block : blocks) {
+    if (page_count(*block) == 1) {
+      memory_->spare.push_back(std::move(block));
+    } else {
+      reserved_ -= block->bytes();
+    }
+  }
+}
+
+// Pages until there are `count`, with what is in `large`. Free pages elsewhere come before new ones: what a
+// driver gives costs as much as mapping, and stays.
+bool PoolImpl::collect_pages(std::size_t count, std::size_t largest, Blocks& large, Effort effort) {
+  std::size_t in_large = 0;
+  while (memory_->spare.size() + in_large < count) {
+    const std::size_t missing = count - memory_->spare.size() - in_large;
+    if (harvest(missing) > 0) continue;
+    if (const std::size_t pages = std::min(missing, largest); pages > 1 && grow_large(pages, large)) {
+      in_large += pages;
+      continue;
+    }
+    if (grow(missing)) continue;
+    if (effort == Effort::gentle || !make_room(missing)) return false;
+  }
+  return true;
+}
+
+// Exactly `count` pages, or none; in blocks of at most `largest`, the smallest first.
+bool PoolImpl::get_pages(std::size_t count, std::size_t largest, Blocks& blocks, Effort effort) {
+  Blocks& spare = memory_->spare;
   // What can never be is said at once, without growing or giving up anything for it.
   bool possible = limit() / page_bytes_ >= count;
   if (possible && count > spare.size() && (count - spare.size()) * page_bytes_ > kAskDeviceBytes) {
     possible = (count - spare.size()) * page_bytes_ <= device_->memory_info().free_bytes + reserved_;
   }
   const std::size_t before = reserved_;
-  while (possible && spare.size() < count) {
-    const std::size_t missing = count - spare.size();
-    if (harvest(missing) > 0 || grow(missing)) continue;
-    if (effort == Effort::every && make_room(missing)) continue;
-    break;
+  Blocks large;
+  bool enough = false;
+  try {
+    enough = possible && collect_pages(count, largest, large, effort);
+  } catch (...) {
+    put_aside(std::move(large));
+    throw;
   }
-  if (spare.size() < count) {
+  if (!enough) {
+    put_aside(std::move(large));
     // Others of this device can have what was not enough.
     for (; reserved_ > before && !spare.empty(); spare.pop_back()) reserved_ -= page_bytes_;
     return false;
   }
-  pages.assign(std::make_move_iterator(spare.end() - static_cast<std::ptrdiff_t>(count)),
-               std::make_move_iterator(spare.end()));
+  for (const auto& block : large) count -= page_count(*block);
+  blocks.assign(std::make_move_iterator(spare.end() - static_cast<std::ptrdiff_t>(count)),
+                std::make_move_iterator(spare.end()));
   spare.resize(spare.size() - count);
+  blocks.insert(blocks.end(), std::make_move_iterator(large.begin()), std::make_move_iterator(large.end()));
+  return true;
+}
+
+bool PoolImpl::grow_large(std::size_t pages, Blocks& large) {
+  const std::size_t bytes = pages * page_bytes_;
+  if (limit() - std::min(limit(), reserved_) < bytes) return false;
+  try {
+    large.push_back(virtual_memory_->make_block(bytes));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::out_of_memory) throw;
+    return false;
+  }
+  reserved_ += bytes;
+  counted_.grown_pages += pages;
+  ++counted_.grown_blocks;
+  counted_.peak_reserved_bytes = std::max(counted_.peak_reserved_bytes, reserved_);
   return true;
 }
 
@@ -155,6 +225,7 @@ bool PoolImpl::grow(std::size_t pages) {
       memory_->spare.push_back(virtual_memory_->make_block(page_bytes_));
       reserved_ += page_bytes_;
       ++counted_.grown_pages;
+      ++counted_.grown_blocks;
     }
   } catch (const Error& error) {
     if (error.code() != ErrorCode::out_of_memory) throw;
@@ -165,28 +236,52 @@ bool PoolImpl::grow(std::size_t pages) {
 
 void PoolImpl::unmap(Region& region, RangeMap::Pages pages) {
   region.range->unmap(pages.first * page_bytes_, pages.count * page_bytes_);
+  Blocks blocks;
   for (std::size_t i = 0; i < pages.count; ++i) {
-    memory_->spare.push_back(std::move(region.pages[pages.first + i]));
+    auto block = std::move(region.pages[pages.first + i]);
+    if (blocks.empty() || blocks.back() != block) blocks.push_back(std::move(block));
   }
+  put_aside(std::move(blocks));
   counted_.moved_pages += pages.count;
 }
 
-// Up to `pages` that nothing uses, from wherever they are.
+// Whole blocks, those at the end first.
+std::size_t PoolImpl::harvest_region(Region& region, std::size_t pages) {
+  std::size_t got = 0;
+  const std::vector<RangeMap::Pages> runs = region.map.free_pages();
+  for (auto run = runs.rbegin(); run != runs.rend() && got < pages; ++run) {
+    std::size_t end = run->first + run->count;
+    // A block that goes on behind the run is not free as a whole.
+    const auto goes_on = [&](std::size_t page) {
+      return page < region.pages.size() && page > 0 && region.pages[page] == region.pages[page - 1];
+    };
+    while (end > run->first && goes_on(end)) --end;
+    while (end > run->first && got < pages) {
+      const std::size_t count = page_count(*region.pages[end - 1]);
+      if (end - run->first < count) break;
+      const RangeMap::Pages block{end - count, count};
+      region.map.remove_memory(block);
+      unmap(region, block);
+      got += count;
+      end -= count;
+    }
+  }
+  return got;
+}
+
+// About as many pages as asked that nothing uses, from wherever they are.
 std::size_t PoolImpl::harvest(std::size_t pages) {
   std::size_t got = 0;
   const auto from = [&](Arena& arena) {
     for (const auto& region : arena.regions) {
       if (region->range == nullptr || region->map.free_memory_units() < page_units_) continue;
-      for (const RangeMap::Pages& removed : region->map.remove_memory(pages - got)) {
-        unmap(*region, removed);
-        got += removed.count;
-      }
-      if (got == pages) return;
+      got += harvest_region(*region, pages - got);
+      if (got >= pages) return;
     }
   };
   from(memory_->movable);
   for (StreamEntry& entry : memory_->entries) {
-    if (got == pages) break;
+    if (got >= pages) break;
     if (!has_cached(entry) || !idle(entry)) continue;
     flush_large(entry);
     from(entry.arena);

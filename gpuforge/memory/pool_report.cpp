@@ -10,8 +10,12 @@ namespace {
 
 class TaggedAllocator final : public Allocator {
  public:
-  TaggedAllocator(std::shared_ptr<PoolImpl> pool, unsigned tag, Use use, Hold kept)
-      : kept_(std::move(kept)), pool_(std::move(pool)), tag_(tag), evictable_(use == Use::evictable) {}
+  TaggedAllocator(std::shared_ptr<PoolImpl> pool, std::pair<unsigned, Hold> tag, Use use, Hold kept)
+      : kept_(std::move(kept)),
+        pool_(std::move(pool)),
+        tag_(tag.first),
+        tag_in_use_(std::move(tag.second)),
+        evictable_(use == Use::evictable) {}
 
   device::Device& device() const override { return pool_->device(); }
   Address allocate(std::size_t bytes, device::Stream& stream) override {
@@ -33,6 +37,7 @@ class TaggedAllocator final : public Allocator {
   const Hold kept_;  // a reservation, which ends after the pool it is for
   const std::shared_ptr<PoolImpl> pool_;
   const unsigned tag_;
+  const Hold tag_in_use_;
   const bool evictable_;
 };
 
@@ -47,15 +52,41 @@ std::string size_text(std::size_t bytes) {
 
 }  // namespace
 
-unsigned PoolImpl::tag_number(const std::string& tag) {
+std::int64_t PoolImpl::tagged_blocks(std::size_t number) const {
+  std::int64_t blocks = 0;
+  for (StreamEntry& entry : memory_->entries) {
+    for (Shard& shard : entry.shards) {
+      const std::lock_guard lock(shard.lock);
+      blocks += shard.tags[number].blocks;
+    }
+  }
+  return blocks;
+}
+
+// Its number, and what keeps it from being given to another name.
+std::pair<unsigned, Hold> PoolImpl::take_tag(const std::string& tag) {
   GPUFORGE_CHECK(!tag.empty(), "{}: pool: a tag needs a name", counted_.device);
   const std::lock_guard lock(mutex_);
-  const auto found = std::find(tag_names_.begin(), tag_names_.end(), tag);
-  if (found != tag_names_.end()) return static_cast<unsigned>(found - tag_names_.begin());
-  GPUFORGE_CHECK(tag_names_.size() < kTags, "{}: pool: tag {} is one too many: there are {} already",
-                 counted_.device, tag, kTags);
-  tag_names_.push_back(tag);
-  return static_cast<unsigned>(tag_names_.size() - 1);
+  std::size_t number = 0;
+  while (number < tag_names_.size() && tag_names_[number] != tag) ++number;
+  if (number == tag_names_.size() && number < kTags) {
+    tag_names_.push_back(tag);
+    tag_users_.emplace_back();
+  }
+  if (number == kTags) {
+    for (number = 1; number < kTags; ++number) {
+      if (tag_users_[number].expired() && tagged_blocks(number) == 0) break;
+    }
+    GPUFORGE_CHECK(number < kTags, "{}: pool: tag {} is one too many: there are {} already", counted_.device,
+                   tag, kTags);
+    tag_names_[number] = tag;
+  }
+  Hold users = tag_users_[number].lock();
+  if (users == nullptr && number > 0) {
+    users = std::make_shared<int>(0);
+    tag_users_[number] = users;
+  }
+  return {static_cast<unsigned>(number), std::move(users)};
 }
 
 std::shared_ptr<Allocator> PoolImpl::tagged(const std::string& tag, Use use) {
@@ -64,7 +95,7 @@ std::shared_ptr<Allocator> PoolImpl::tagged(const std::string& tag, Use use) {
                 format_text("{}: pool: evictable blocks need virtual memory, which this device has not",
                             counted_.device));
   }
-  return std::make_shared<TaggedAllocator>(shared_from_this(), tag_number(tag), use, nullptr);
+  return std::make_shared<TaggedAllocator>(shared_from_this(), take_tag(tag), use, nullptr);
 }
 
 Hold PoolImpl::pin(Address address, std::size_t bytes) {
@@ -88,7 +119,7 @@ std::shared_ptr<Allocator> PoolImpl::reserve(std::size_t bytes, ReservationKind 
     pool->end_reservation(bytes, kind);
   };
   if (kind == ReservationKind::soft) {
-    const unsigned number = tag_number(tag);
+    const auto number = take_tag(tag);
     const std::lock_guard lock(mutex_);
     soft_reserved_ += bytes;
     return std::make_shared<TaggedAllocator>(shared_from_this(), number, Use::resident, Hold(nullptr, end));
@@ -129,8 +160,7 @@ std::shared_ptr<Allocator> PoolImpl::reserve(std::size_t bytes, ReservationKind 
   const auto end_hard = [pool = shared_from_this(), size = part->options_.quota_bytes](const void*) {
     pool->end_reservation(size, ReservationKind::hard);
   };
-  return std::make_shared<TaggedAllocator>(part, part->tag_number(tag), Use::resident,
-                                           Hold(nullptr, end_hard));
+  return std::make_shared<TaggedAllocator>(part, part->take_tag(tag), Use::resident, Hold(nullptr, end_hard));
 }
 
 void PoolImpl::end_reservation(std::size_t bytes, ReservationKind kind) noexcept {
@@ -235,8 +265,9 @@ std::string to_string(const PoolStatistics& now) {
                   size_text(now.requested_bytes), now.blocks, size_text(now.reserved_bytes),
                   size_text(now.peak_reserved_bytes), size_text(now.cached_bytes),
                   now.quota_bytes == 0 ? "none" : size_text(now.quota_bytes));
-  text += format_text("{} allocations, {} of them from a stream's cache; {} pages made, {} moved\n",
-                      now.allocations, now.reuses, now.grown_pages, now.moved_pages);
+  text +=
+      format_text("{} allocations, {} of them from a stream's cache; {} pages made in {} blocks, {} moved\n",
+                  now.allocations, now.reuses, now.grown_pages, now.grown_blocks, now.moved_pages);
   text += format_text("waits: {} of streams, {} of callers; {} evictions, {} brought back, {} outside\n",
                       now.stream_waits, now.host_waits, now.evictions, now.rehydrations,
                       size_text(now.evicted_bytes));

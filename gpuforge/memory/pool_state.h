@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -77,9 +78,11 @@ struct Region {
   Arena* arena = nullptr;
   Address begin = 0;
   RangeMap map;
-  std::unique_ptr<device::AddressRange> range;                // nothing: from the device
-  std::vector<std::shared_ptr<device::PhysicalBlock>> pages;  // by number; nothing where there is no memory
+  std::unique_ptr<device::AddressRange> range;  // nothing: from the device
+  // By number; nothing where there is no memory. A block of several pages stands at each of them.
+  std::vector<std::shared_ptr<device::PhysicalBlock>> pages;
 };
+using Blocks = std::vector<std::shared_ptr<device::PhysicalBlock>>;
 
 // The ranges of one stream, in whose order free pieces are.
 struct Arena {
@@ -186,9 +189,16 @@ class PoolImpl final : public Pool, public std::enable_shared_from_this<PoolImpl
   std::optional<Address> take_small(StreamEntry& entry, Shard& shard, unsigned size_class, Effort effort);
   std::optional<Address> take_units(Arena& arena, std::size_t units, StreamEntry* by, Effort effort);
   Region* add_region(Arena& arena, std::size_t units, StreamEntry* by, Effort effort);
-  bool get_pages(std::size_t count, std::vector<std::shared_ptr<device::PhysicalBlock>>& pages,
-                 Effort effort);
+  bool get_pages(std::size_t count, std::size_t largest, Blocks& blocks, Effort effort);
+  bool collect_pages(std::size_t count, std::size_t largest, Blocks& large, Effort effort);
+  void map(Region& region, std::size_t first_page,
+           std::span<const std::shared_ptr<device::PhysicalBlock>> blocks);
+  std::size_t page_count(const device::PhysicalBlock& block) const { return block.bytes() / page_bytes_; }
+  std::size_t largest_block_pages() const;
+  void put_aside(Blocks blocks);
   bool grow(std::size_t pages);
+  bool grow_large(std::size_t pages, Blocks& large);
+  std::size_t harvest_region(Region& region, std::size_t pages);
   bool make_room(std::size_t pages);
   std::size_t harvest(std::size_t pages);
   void unmap(Region& region, RangeMap::Pages pages);
@@ -227,7 +237,8 @@ class PoolImpl final : public Pool, public std::enable_shared_from_this<PoolImpl
   // pool_report.cpp.
   [[noreturn]] void fail_out_of_memory(std::size_t bytes) const;
   PoolStatistics statistics_locked() const;
-  unsigned tag_number(const std::string& tag);
+  std::pair<unsigned, Hold> take_tag(const std::string& tag);
+  std::int64_t tagged_blocks(std::size_t number) const;
 
   const std::shared_ptr<device::Device> device_;
   const PoolOptions options_;
@@ -252,6 +263,7 @@ class PoolImpl final : public Pool, public std::enable_shared_from_this<PoolImpl
   std::shared_ptr<device::Stream> copy_stream_;
   std::shared_ptr<device::Stream> quiet_stream_;  // runs nothing; its order is that of memory for captures
   std::vector<std::string> tag_names_ = {"untagged"};
+  std::vector<std::weak_ptr<const void>> tag_users_ = std::vector<std::weak_ptr<const void>>(1);
   std::size_t reserved_ = 0;
   std::size_t hard_reserved_ = 0;
   std::size_t soft_reserved_ = 0;

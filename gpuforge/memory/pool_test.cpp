@@ -218,8 +218,58 @@ TEST_F(PoolTest, TagsAreCounted) {
   pool_->free(none, 10, *stream_);
   EXPECT_TRUE(pool_->statistics().tags.empty());
   EXPECT_THROW(pool_->tagged(""), Error);
-  for (int i = 0; i < 62; ++i) pool_->tagged("tag " + std::to_string(i));
+  // Tags that nobody has any more make room; those in use do not, nor those with blocks.
+  for (int i = 0; i < 200; ++i) pool_->tagged("tag " + std::to_string(i));
+  const device::Address left = pool_->tagged("left")->allocate(10, *stream_);
+  std::vector<std::shared_ptr<Allocator>> kept = {a};
+  for (int i = 0; i < 61; ++i) kept.push_back(pool_->tagged("tag " + std::to_string(i)));
   EXPECT_THROW(pool_->tagged("one too many"), Error);
+  kept.pop_back();
+  EXPECT_EQ(pool_->statistics().tags[0].tag, "left");
+  pool_->tagged("left")->free(left, 10, *stream_);
+  static_cast<void>(pool_->tagged("room again"));
+}
+
+// Blocks of many pages are a call of the driver each; what they hold goes elsewhere when all of it is free.
+TEST_F(PoolTest, LargeRequestsComeInLargeBlocks) {
+  make(1 << 30);  // of which a block is at most 4 MiB, 64 pages
+  const device::Address large = pool_->allocate(16 << 20, *stream_);
+  EXPECT_EQ(pool_->statistics().grown_pages, 256u);
+  EXPECT_EQ(pool_->statistics().grown_blocks, 4u);
+  EXPECT_EQ(pool_->statistics().reserved_bytes, std::size_t{16} << 20);
+  pool_->free(large, 16 << 20, *stream_);
+  // A part of it in use: the blocks around that can go, and nothing of it is given to another stream.
+  const device::Address part = pool_->allocate(1 << 20, *stream_);
+  EXPECT_EQ(part, large) << "in the memory there is";
+  stream_->fill(part, 7, 1, 1 << 20);
+  stream_->synchronize();
+  EXPECT_EQ(pool_->trim(), std::size_t{12} << 20);
+  EXPECT_EQ(pool_->statistics().reserved_bytes, std::size_t{4} << 20);
+  const auto other = device_->make_stream();
+  const device::Address elsewhere = pool_->allocate(20 << 20, *other);
+  other->fill(elsewhere, 9, 1, 20 << 20);
+  other->synchronize();
+  std::vector<unsigned char> seen(1 << 20);
+  stream_->copy_to_host(seen.data(), part, seen.size());
+  stream_->synchronize();
+  EXPECT_EQ(seen, std::vector<unsigned char>(1 << 20, 7));
+  pool_->free(part, 1 << 20, *stream_);
+  pool_->free(elsewhere, 20 << 20, *other);
+  pool_->trim();
+  EXPECT_EQ(pool_->statistics().reserved_bytes, 0u);
+}
+
+// What another stream has free in large blocks serves this one, at the quota, as pages.
+TEST_F(PoolTest, LargeBlocksThatAreFreeMakeRoomForOthers) {
+  make(256 << 20);
+  const device::Address large = pool_->allocate(200 << 20, *stream_);
+  pool_->free(large, 200 << 20, *stream_);
+  stream_->synchronize();
+  const auto other = device_->make_stream();
+  std::vector<device::Address> blocks;
+  for (int i = 0; i < 24; ++i) blocks.push_back(pool_->allocate(10 << 20, *other));
+  EXPECT_LE(pool_->statistics().peak_reserved_bytes, std::size_t{256} << 20);
+  for (const device::Address block : blocks) pool_->free(block, 10 << 20, *other);
 }
 
 TEST_F(PoolTest, HardReservationsHoldAndSoftOnesAreNoted) {

@@ -126,25 +126,27 @@ void RangeMap::give(std::size_t begin, std::size_t units, bool memory) {
   taken_ -= units;
 }
 
-std::vector<RangeMap::Pages> RangeMap::remove_memory(std::size_t most) {
-  std::vector<Pages> removed;
-  std::vector<std::size_t> begins;
+std::vector<RangeMap::Pages> RangeMap::free_pages() const {
+  std::vector<Pages> runs;
   for (const auto& [begin, piece] : pieces_) {
-    if (piece.memory && piece.units >= page_units_) begins.push_back(begin);
+    if (!piece.memory || piece.units < page_units_) continue;
+    const std::size_t first = (begin + page_units_ - 1) / page_units_;
+    const std::size_t last = (begin + piece.units) / page_units_;
+    if (first < last) runs.push_back({first, last - first});
   }
-  for (auto at = begins.rbegin(); at != begins.rend() && most > 0; ++at) {
-    const auto piece = pieces_.find(*at);
-    const std::size_t first = (*at + page_units_ - 1) / page_units_;
-    const std::size_t last = (*at + piece->second.units) / page_units_;
-    if (first >= last) continue;
-    const std::size_t count = std::min(most, last - first);
-    const Pages pages{last - count, count};
-    cut(piece, pages.first * page_units_, count * page_units_);
-    insert(pages.first * page_units_, {count * page_units_, false});
-    most -= count;
-    removed.push_back(pages);
-  }
-  return removed;
+  return runs;
+}
+
+void RangeMap::remove_memory(Pages pages) {
+  const std::size_t begin = pages.first * page_units_;
+  const std::size_t units = pages.count * page_units_;
+  auto piece = pieces_.upper_bound(begin);
+  GPUFORGE_ASSERT(piece != pieces_.begin(), "memory: pages from {} on are not free", pages.first);
+  --piece;
+  GPUFORGE_ASSERT(piece->second.memory && piece->first + piece->second.units >= begin + units,
+                  "memory: pages from {} on are not free with memory", pages.first);
+  cut(piece, begin, units);
+  insert(begin, {units, false});
 }
 
 }  // namespace gpuforge::memory

@@ -35,8 +35,10 @@ class RangeMap {
   void take(std::size_t begin, std::size_t units);
   // Gives back what was taken, or a part of it; whole pages may have lost their memory meanwhile.
   void give(std::size_t begin, std::size_t units, bool memory = true);
-  // Up to `most` pages that are free as a whole lose their memory, those at the end first.
-  std::vector<Pages> remove_memory(std::size_t most);
+  // Pages with memory that are free as a whole, in runs.
+  std::vector<Pages> free_pages() const;
+  // Such pages lose their memory.
+  void remove_memory(Pages pages);
 
   std::size_t units() const { return units_; }
   std::size_t page_units() const { return page_units_; }
