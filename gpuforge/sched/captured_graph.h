@@ -21,7 +21,7 @@ struct ByteRange {
 struct GraphWork {
   std::string name;
   // Queues the work on the stream it is given, and on no other: the same calls each time, with the same
-  // shapes and addresses. It allocates nothing.
+  // shapes and addresses. What it allocates from an allocator (memory/) belongs to the graph.
   std::function<void(device::Stream&)> queue;
   std::vector<ByteRange> outputs;           // written whole, and read by nothing in the work
   std::vector<ByteRange> protected_ranges;  // such as a KV cache: not to be written by trying the work out
@@ -30,7 +30,7 @@ struct GraphWork {
 // Runs the work eagerly, captures it twice and replays it once, and waits for that. An invalid_argument that
 // names the work and the rule when
 // - a protected range has other contents after the eager run or the capture than before;
-// - the work cannot be captured (it waits, allocates, or leaves a branch open);
+// - the work cannot be captured (it waits, asks the device for memory, or leaves a branch open);
 // - the two captures are not the same nodes in the same order: the work took another path;
 // - a replay leaves other bytes in an output than the eager run: part of the work is not in the graph,
 // because

@@ -9,6 +9,9 @@
 #include <utility>
 
 #include "gpuforge/base/error.h"
+#include "gpuforge/memory/adaptor.h"
+#include "gpuforge/sched/split_partitions.h"
+#include "gpuforge/sched/task_memory.h"
 
 namespace gpuforge::sched {
 namespace {
@@ -64,11 +67,16 @@ std::string text_of(const std::exception_ptr& thrown) {
 }  // namespace
 
 struct Executor::State {
-  State(std::shared_ptr<device::Device> of, SchedulerConfig config)
-      : device(std::move(of)), scheduler(std::move(config)) {}
+  State(std::shared_ptr<device::Device> of, SchedulerConfig config,
+        std::shared_ptr<memory::Allocator> memory_from)
+      : device(std::move(of)),
+        allocator(memory_from != nullptr ? std::move(memory_from) : memory::make_device_allocator(device)),
+        parts(split_partitions(*device, config)),
+        scheduler(std::move(config)) {}
 
   // What a task has on the device. Touched by the executor's thread alone, but for the map itself.
   struct Runner {
+    std::shared_ptr<memory::LimitAllocator> memory;  // goes last: the body may have some
     std::unique_ptr<Body> body;
     std::shared_ptr<device::Stream> stream;
     std::unique_ptr<device::Event> start;
@@ -92,6 +100,8 @@ struct Executor::State {
   Clock::time_point next_look() const;
 
   const std::shared_ptr<device::Device> device;
+  const std::shared_ptr<memory::Allocator> allocator;
+  const PartitionParts parts;
   const Clock::time_point began = Clock::now();
   const std::shared_ptr<Doorbell> bell = std::make_shared<Doorbell>();
   mutable std::mutex mutex;  // of all below
@@ -158,15 +168,22 @@ void Executor::State::start(TaskId id, std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   std::exception_ptr thrown;
   const double started = now_us();
+  device::ComputePart* const part = parts.of(status.task);
   try {
+    if (runner.memory == nullptr) runner.memory = task_memory(allocator, status.task.name);
+    runner.memory->set_limit(status.granted_bytes);
     if (!runner.stream) {
-      runner.stream = device->make_stream(stream_priority(status.task.qos));
+      const int urgency = stream_priority(status.task.qos);
+      runner.stream = part != nullptr ? part->make_stream(urgency) : device->make_stream(urgency);
       runner.start = device->make_event(true);
       runner.end = device->make_event(true);
     }
     runner.stream->record(*runner.start);
-    Piece piece{*runner.stream, started, status.arrived_us.value_or(0), status.granted_bytes};
+    const std::shared_ptr<memory::Allocator> limited = runner.memory;
+    Piece piece{*runner.stream,       started, status.arrived_us.value_or(0),
+                status.granted_bytes, limited, part != nullptr ? part->multiprocessors() : 0};
     runner.body->submit(piece);
+    check_memory(*runner.memory, status);
     runner.stream->record(*runner.end);
     runner.stream->enqueue([bell = bell] { bell->ring(); });
   } catch (...) {
@@ -235,8 +252,9 @@ void Executor::State::collect_one(TaskId id, Runner& runner, std::unique_lock<st
   runner.stream.reset();
 }
 
-Executor::Executor(std::shared_ptr<device::Device> device, SchedulerConfig config)
-    : state_(std::make_shared<State>(std::move(device), std::move(config))) {
+Executor::Executor(std::shared_ptr<device::Device> device, SchedulerConfig config,
+                   std::shared_ptr<memory::Allocator> allocator)
+    : state_(std::make_shared<State>(std::move(device), std::move(config), std::move(allocator))) {
   state_->thread = std::thread([state = state_.get()] { state->run(); });
 }
 

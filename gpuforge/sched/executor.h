@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gpuforge/device/device.h"
+#include "gpuforge/memory/allocator.h"
 #include "gpuforge/sched/run_report.h"
 #include "gpuforge/sched/scheduler.h"
 
@@ -22,6 +23,10 @@ struct Piece {
   double now_us = 0;
   double arrived_us = 0;            // when the task did
   std::uint64_t granted_bytes = 0;  // what the task may use at the moment
+  // From which it never gets more than that, accounted under the task's name; an Error beyond, which fails
+  // the task and nobody else.
+  const std::shared_ptr<memory::Allocator>& allocator;
+  int multiprocessors = 0;  // of its partition, where those are its own; 0: all
 };
 
 // What a task does. Called by the executor's thread alone, one call at a time; what a call throws fails the
@@ -48,7 +53,11 @@ struct Submission {
 // thread.
 class Executor {
  public:
-  Executor(std::shared_ptr<device::Device> device, SchedulerConfig config);
+  // Tasks get their memory from `allocator`; nothing: from the device. Partitions get multiprocessors of
+  // their own where the device can split them (Device::split_compute), unless one has less bandwidth than
+  // compute, which only pacing keeps; else they are paced, and Partition::shared_because says why.
+  Executor(std::shared_ptr<device::Device> device, SchedulerConfig config,
+           std::shared_ptr<memory::Allocator> allocator = nullptr);
   ~Executor();
 
   // As Scheduler::submit and submit_all.

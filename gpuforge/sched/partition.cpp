@@ -36,11 +36,28 @@ double paced_share(const Partition& partition) {
   return std::min(partition.compute, partition.bandwidth);
 }
 
+double part_of_device(const Partition& partition) {
+  return partition.multiprocessors == 0
+             ? 1.0
+             : static_cast<double>(partition.multiprocessors) / std::max(partition.of_multiprocessors, 1);
+}
+
 std::vector<Limit> limits(const Partition& partition) {
+  Limit compute{"compute", format_text("{:.3g}", partition.compute), Enforcement::soft,
+                "pacing by measured time"};
+  Limit bandwidth{"bandwidth", format_text("{:.3g}", partition.bandwidth), Enforcement::soft, compute.how};
+  if (partition.multiprocessors > 0) {
+    compute.enforcement = Enforcement::hard;
+    compute.how = format_text("{} of {} multiprocessors, which is {:.3f}", partition.multiprocessors,
+                              partition.of_multiprocessors, part_of_device(partition));
+    bandwidth.how = "what its multiprocessors ask for";
+  } else if (!partition.shared_because.empty()) {
+    compute.how += "; " + partition.shared_because;
+  }
   return {
       {"memory", show_bytes(partition.memory_bytes), Enforcement::hard, "reservations never exceed it"},
-      {"compute", format_text("{:.3g}", partition.compute), Enforcement::soft, "pacing by measured time"},
-      {"bandwidth", format_text("{:.3g}", partition.bandwidth), Enforcement::soft, "pacing by measured time"},
+      std::move(compute),
+      std::move(bandwidth),
       {"streams", format_text("{}", partition.streams), Enforcement::hard, "admission"},
       {"queue", format_text("{}", partition.queue), Enforcement::hard, "admission"},
   };

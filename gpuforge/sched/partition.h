@@ -18,6 +18,11 @@ struct Partition {
   double bandwidth = 1;
   int streams = 16;  // tasks admitted at a time: each has a stream
   int queue = 1000;  // tasks waiting for room at a time
+  // What the device gave for `compute`: multiprocessors of its own, of so many. 0: the partitions share all
+  // of them in time, for the reason there may be.
+  int multiprocessors = 0;
+  int of_multiprocessors = 0;
+  std::string shared_because;
 };
 
 // How sure a limit is. Hard: cannot be exceeded. Soft: kept on average by pacing at kernel boundaries, and
@@ -29,13 +34,15 @@ struct Limit {
   std::string_view what;
   std::string value;
   Enforcement enforcement = Enforcement::hard;
-  std::string_view how;
+  std::string how;
 };
 
 // What holds a partition's tasks, each limit with how.
 std::vector<Limit> limits(const Partition& partition);
 // The share of device time that pacing gives it: the smaller of the two.
 double paced_share(const Partition& partition);
+// Of the device, what an hour of its multiprocessors is: 1 where it has all in turn.
+double part_of_device(const Partition& partition);
 
 // The partitions with "default" added where it is not among them, which has what the others leave. No two of
 // a name, no share out of 0..1, no sum over the device: else invalid_argument.

@@ -65,7 +65,7 @@ std::vector<double> unscheduled(const Hog& hog, const StandIns& kernels, int req
         if (hog.step.bytes > 0) {
           stream->copy(to.address(), from.address(), hog.step.bytes);
         } else {
-          kernels.spin(hog.step.duration_us, hog.step.waves, *stream);
+          kernels.spin(hog.step.duration_us, hog.step.waves, 0, *stream);
         }
       }
       stream->synchronize();
@@ -77,7 +77,7 @@ std::vector<double> unscheduled(const Hog& hog, const StandIns& kernels, int req
     auto next = Clock::now();
     for (int i = 0; i < requests; ++i) {
       std::this_thread::sleep_until(next);
-      for (int k = 0; k < kKernels; ++k) kernels.spin(kKernelUs, 1, *stream);
+      for (int k = 0; k < kKernels; ++k) kernels.spin(kKernelUs, 1, 0, *stream);
       stream->synchronize();
       latencies.push_back(std::chrono::duration<double, std::micro>(Clock::now() - next).count());
       next +=

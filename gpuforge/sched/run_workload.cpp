@@ -1,10 +1,10 @@
 #include "gpuforge/sched/run_workload.h"
 
 #include <algorithm>
+#include <map>
 
 #include "gpuforge/base/error.h"
 #include "gpuforge/base/quantity.h"
-#include "gpuforge/sched/executor.h"
 #include "gpuforge/sched/script.h"
 #include "gpuforge/sched/stand_ins.h"
 
@@ -14,19 +14,28 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kMostPasses = 1024;
 
+using StepKernelMap = std::map<const KernelStep*, std::unique_ptr<StepKernel>>;
+
 class ScriptBody final : public Body {
  public:
-  ScriptBody(std::string name, std::shared_ptr<Script> script, std::shared_ptr<const StandIns> kernels)
-      : name_(std::move(name)), script_(std::move(script)), kernels_(std::move(kernels)) {}
+  ScriptBody(std::string name, std::shared_ptr<Script> script, std::shared_ptr<const StandIns> kernels,
+             StepKernelMap own_kernels)
+      : name_(std::move(name)),
+        script_(std::move(script)),
+        kernels_(std::move(kernels)),
+        own_kernels_(std::move(own_kernels)) {}
 
   void submit(Piece& piece) override {
     if (!script_->has_arrived()) script_->arrived(piece.arrived_us);
     call_ = script_->next(piece.now_us);
     if (!call_) return;  // woken too early: an empty piece
-    if (call_->step->kind == KernelStep::Kind::spin) {
-      kernels_->spin(call_->step->duration_us * call_->scale, call_->step->waves, piece.stream);
+    const KernelStep& step = *call_->step;
+    if (step.kind == KernelStep::Kind::spin) {
+      kernels_->spin(step.duration_us * call_->scale, step.waves, piece.multiprocessors, piece.stream);
+    } else if (step.kind == KernelStep::Kind::stream) {
+      stream_bytes(static_cast<std::uint64_t>(static_cast<double>(step.bytes) * call_->scale), piece);
     } else {
-      stream_bytes(static_cast<std::uint64_t>(static_cast<double>(call_->step->bytes) * call_->scale), piece);
+      own_kernels_.at(&step)->queue(piece);
     }
   }
 
@@ -39,11 +48,16 @@ class ScriptBody final : public Body {
   double wake_at_us() const override { return script_->next_request_us(); }
 
   void release() override {
+    release_buffers();
+    for (const auto& [step, kernel] : own_kernels_) kernel->release();
+  }
+
+ private:
+  void release_buffers() {
     from_.reset();
     to_.reset();
   }
 
- private:
   // Through buffers no larger than what it may use: with less memory, in more passes.
   void stream_bytes(std::uint64_t bytes, Piece& piece) {
     const std::uint64_t fits = std::min(bytes, piece.granted_bytes / 2);
@@ -55,10 +69,10 @@ class ScriptBody final : public Body {
                               name_, show_bytes(bytes), kMostPasses, show_bytes(piece.granted_bytes)));
     }
     if (from_.bytes() < fits || from_.bytes() > piece.granted_bytes / 2) {
-      release();
+      release_buffers();
       const auto stream = piece.stream.shared_from_this();
-      from_ = memory::Buffer(kernels_->context()->allocator(), fits, stream);
-      to_ = memory::Buffer(kernels_->context()->allocator(), fits, stream);
+      from_ = memory::Buffer(piece.allocator, fits, stream);
+      to_ = memory::Buffer(piece.allocator, fits, stream);
     }
     for (std::uint64_t at = 0; at < bytes; at += fits)
       piece.stream.copy(to_.address(), from_.address(), std::min(fits, bytes - at));
@@ -67,10 +81,29 @@ class ScriptBody final : public Body {
   const std::string name_;
   const std::shared_ptr<Script> script_;
   const std::shared_ptr<const StandIns> kernels_;
+  const StepKernelMap own_kernels_;
   std::optional<KernelCall> call_;
   memory::Buffer from_;
   memory::Buffer to_;
 };
+
+StepKernelMap make_kernels(const Workload& workload, const WorkloadTask& task, const MakeStepKernel& make) {
+  StepKernelMap made;
+  for (const KernelStep& step : task.steps) {
+    if (step.kind != KernelStep::Kind::kernel) continue;
+    GPUFORGE_CHECK(make != nullptr, "sched: {}:{}: nobody here can make the kernel {}", workload.name,
+                   step.line, step.kernel);
+    try {
+      made[&step] = make(step);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::unavailable || error.code() == ErrorCode::internal) throw;
+      throw Error(ErrorCode::parse,
+                  format_text("{}:{}: kernel {}: {}", workload.name, step.line, step.kernel, error.message()),
+                  error.detail());
+    }
+  }
+  return made;
+}
 
 SchedulerConfig config_on(const Workload& workload, const device::Device& device) {
   SchedulerConfig config = workload.config;
@@ -106,16 +139,19 @@ void see_through(const Workload& workload, const std::vector<TaskId>& ids, Execu
 
 }  // namespace
 
-RunReport run_workload(const Workload& workload, const std::shared_ptr<Context>& context) {
+RunReport run_workload(const Workload& workload, const std::shared_ptr<Context>& context,
+                       const MakeStepKernel& make) {
   const auto kernels = std::make_shared<StandIns>(context);
   std::vector<std::shared_ptr<Script>> scripts;
   std::vector<Submission> submissions;
   for (std::size_t i = 0; i < workload.tasks.size(); ++i) {
     const WorkloadTask& task = workload.tasks[i];
     scripts.push_back(std::make_shared<Script>(task, workload.seed, i));
-    submissions.push_back({task.task, std::make_unique<ScriptBody>(task.task.name, scripts.back(), kernels)});
+    submissions.push_back({task.task, std::make_unique<ScriptBody>(task.task.name, scripts.back(), kernels,
+                                                                   make_kernels(workload, task, make))});
   }
-  Executor executor(context->device().shared_from_this(), config_on(workload, context->device()));
+  Executor executor(context->device().shared_from_this(), config_on(workload, context->device()),
+                    context->allocator());
   const std::vector<TaskId> ids = executor.submit_all(std::move(submissions));
   see_through(workload, ids, executor);
   RunReport report = executor.report();

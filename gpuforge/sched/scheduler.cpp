@@ -68,7 +68,6 @@ double Scheduler::next_timer_us() const {
 std::optional<TaskId> Scheduler::next(double now_us) {
   State& state = *state_;
   state.move_clock(now_us);
-  if (state.on_device >= state.config.slots) return std::nullopt;
   const auto chosen = state.choose();
   if (!chosen) return std::nullopt;
   TaskRecord& record = state.records[chosen->index];
@@ -79,7 +78,7 @@ std::optional<TaskId> Scheduler::next(double now_us) {
                {record.turn.virtual_us, partition.lane.clock_us(), partition.lane.weight(record.turn)});
   partition.lane.take(record.turn);
   state.set_state(record, TaskEvent::dispatch);
-  ++state.on_device;
+  ++partition.on_device;
   if (!record.status.started_us) record.status.started_us = state.now_us;
   return state.id_of(chosen->index);
 }
@@ -95,9 +94,8 @@ void Scheduler::piece_done(TaskId id, double now_us, double used_us, After after
   // A deadline that has passed meanwhile counts first; one that passes just now does not.
   state.move_clock(std::nextafter(now_us, -std::numeric_limits<double>::infinity()));
   state.now_us = std::max(state.now_us, now_us);
-  state.charge(record, used_us);
+  state.came_back(record, used_us);
   ++record.status.pieces;
-  --state.on_device;
   if (record.status.state != TaskState::running) {
     const bool expired = record.status.state == TaskState::expiring;
     state.end(id.index, TaskEvent::boundary, expired ? Reason::deadline_passed : Reason::asked_to);
@@ -143,9 +141,8 @@ void Scheduler::fail(TaskId id, double now_us, std::string message, double used_
   TaskRecord& record = state.at(id);
   if (is_end(record.status.state)) return;
   if (sched::on_device(record.status.state)) {
-    state.charge(record, std::max(used_us, 0.0));
+    state.came_back(record, std::max(used_us, 0.0));
     ++record.status.pieces;
-    --state.on_device;
   }
   record.status.message = std::move(message);
   state.now_us = std::max(state.now_us, now_us);
@@ -184,7 +181,7 @@ TaskStatus Scheduler::status(TaskId id) const {
   TaskStatus status = record.status;
   status.virtual_us = record.turn.virtual_us;
   status.held = record.held;
-  if (record.joined) status.wanted_us += state_->used_us - record.joined_work_us;
+  if (record.joined) status.wanted_us += state_->work_us(record) - record.joined_work_us;
   if (status.state == TaskState::queued) status.waited_us = state_->waited_us(record);
   return status;
 }
@@ -227,7 +224,9 @@ std::vector<PartitionStatus> Scheduler::partitions() const {
 }
 
 int Scheduler::on_device() const {
-  return state_->on_device;
+  int all = 0;
+  for (const PartitionRecord& partition : state_->partitions) all += partition.on_device;
+  return all;
 }
 bool Scheduler::all_ended() const {
   return state_->live == 0;

@@ -19,6 +19,11 @@ Scheduler::State::State(SchedulerConfig given) : config(std::move(given)) {
   }
   for (Partition& partition : complete_partitions(config.partitions, config.memory_bytes))
     partitions.emplace_back(std::move(partition));
+  for (const PartitionRecord& record : partitions) {
+    GPUFORGE_CHECK((record.partition.multiprocessors > 0) == split(),
+                   "sched: partition {}: either all partitions have multiprocessors of their own, or none",
+                   record.partition.name);
+  }
 }
 
 const TaskRecord& Scheduler::State::at(TaskId id) const {

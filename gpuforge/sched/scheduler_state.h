@@ -46,6 +46,7 @@ struct PartitionRecord {
   std::vector<std::uint32_t> admitted;
   std::vector<Queued> queue;
   Lane lane;
+  int on_device = 0;  // pieces
   double virtual_us = -std::numeric_limits<double>::infinity();
   double used_us = 0;
 };
@@ -58,6 +59,11 @@ struct Scheduler::State {
   const TaskRecord& at(TaskId id) const;
   TaskId id_of(std::uint32_t index) const { return {index, records[index].generation}; }
   PartitionRecord& partition_of(const TaskRecord& record) { return partitions[record.partition]; }
+  // Whether partitions have multiprocessors of their own: then each is paced by itself.
+  bool split() const { return partitions.front().partition.multiprocessors > 0; }
+  // Device time used by all who share the device with it.
+  double work_us(const TaskRecord& record) const;
+  void came_back(TaskRecord& record, double used_us);
   std::uint32_t find_partition(const Task& task) const;
   std::uint32_t add(Task task, double arrive_us);
   void set_state(TaskRecord& record, TaskEvent event);
@@ -133,7 +139,6 @@ struct Scheduler::State {
   double now_us = 0;
   double clock_us = 0;  // common virtual time of the partitions
   double used_us = 0;
-  int on_device = 0;
   TaskId last;  // dispatched before, and had more to run
 };
 

@@ -40,7 +40,7 @@ void Scheduler::State::make_ready(std::uint32_t index) {
       partition.virtual_us = std::max(partition.virtual_us, clock_us - config.burst_us);
     partition.lane.join(record.turn, record.turn.qos == Qos::best_effort ? 0 : config.burst_us);
     record.joined = true;
-    record.joined_work_us = used_us;
+    record.joined_work_us = work_us(record);
   }
   partition.lane.put(record.turn);
 }
@@ -52,18 +52,28 @@ void Scheduler::State::stop_wanting(TaskRecord& record) {
   if (record.turn.waiting) partition.lane.take(record.turn);
   partition.lane.leave(record.turn);
   record.joined = false;
-  record.status.wanted_us += used_us - record.joined_work_us;
+  record.status.wanted_us += work_us(record) - record.joined_work_us;
+}
+
+double Scheduler::State::work_us(const TaskRecord& record) const {
+  if (!split()) return used_us;
+  const PartitionRecord& partition = partitions[record.partition];
+  return partition.used_us / part_of_device(partition.partition);
 }
 
 void Scheduler::State::charge(TaskRecord& record, double piece_us) {
   PartitionRecord& partition = partition_of(record);
-  double active_share = 0;
-  for (const PartitionRecord& each : partitions) {
-    if (each.lane.active() > 0) active_share += paced_share(each.partition);
+  if (split()) {
+    piece_us *= part_of_device(partition.partition);
+  } else {
+    double active_share = 0;
+    for (const PartitionRecord& each : partitions) {
+      if (each.lane.active() > 0) active_share += paced_share(each.partition);
+    }
+    partition.virtual_us += piece_us / paced_share(partition.partition);
+    clock_us += piece_us / active_share;
   }
   partition.lane.charge(record.turn, piece_us);
-  partition.virtual_us += piece_us / paced_share(partition.partition);
-  clock_us += piece_us / active_share;
   partition.used_us += piece_us;
   record.status.used_us += piece_us;
   used_us += piece_us;
@@ -73,8 +83,14 @@ void Scheduler::State::charge(TaskRecord& record, double piece_us) {
   }
 }
 
+// The piece of a task has left the device.
+void Scheduler::State::came_back(TaskRecord& record, double piece_us) {
+  charge(record, piece_us);
+  --partition_of(record).on_device;
+}
+
 // The rule of a lane once more, between partitions: of those within their share, the one with the highest
-// class to offer.
+// class to offer. Partitions with multiprocessors of their own do not wait for each other.
 std::optional<Scheduler::State::Choice> Scheduler::State::choose() {
   struct Offer {
     PartitionRecord* partition;
@@ -82,9 +98,16 @@ std::optional<Scheduler::State::Choice> Scheduler::State::choose() {
   };
   std::optional<Offer> best;
   std::optional<Offer> earliest;
+  int on_device = 0;
+  for (const PartitionRecord& partition : partitions) on_device += partition.on_device;
   for (PartitionRecord& partition : partitions) {
+    if ((split() ? partition.on_device : on_device) >= config.slots) continue;
     const auto pick = partition.lane.best();
     if (!pick) continue;
+    if (split()) {
+      if (!best || pick->qos < best->pick.qos) best = {&partition, *pick};
+      continue;
+    }
     if (!earliest || partition.virtual_us < earliest->partition->virtual_us) earliest = {&partition, *pick};
     if (partition.virtual_us > clock_us) continue;
     if (!best || pick->qos < best->pick.qos ||
@@ -102,6 +125,7 @@ void Scheduler::State::note_preemption(std::uint32_t chosen) {
   if (!before.valid() || before.index == chosen) return;
   TaskRecord& record = records[before.index];
   if (record.generation != before.generation || !record.turn.waiting) return;
+  if (split() && record.partition != records[chosen].partition) return;
   const Turn& next = records[chosen].turn;
   if (next.qos >= record.turn.qos) return;
   ++record.status.preemptions;

@@ -18,6 +18,15 @@ SchedulerConfig checked_config(const Workload& workload) {
                  "sched: {}: its tasks ask for memory, so a simulation needs to know how much there is; add\n"
                  "  device: {{memory: 80GiB}}",
                  workload.name);
+  for (const WorkloadTask& task : workload.tasks) {
+    for (const KernelStep& step : task.steps) {
+      GPUFORGE_CHECK(
+          step.kind != KernelStep::Kind::kernel || step.duration_us > 0,
+          "sched: {}:{}: a simulation does not run {}, so it needs to know how long it takes; add\n"
+          "  takes: 100us",
+          workload.name, step.line, step.kernel);
+    }
+  }
   return workload.config;
 }
 
@@ -84,9 +93,9 @@ class Simulation {
   }
 
   double simulated_us(const KernelCall& call) const {
-    const double us = call.step->kind == KernelStep::Kind::spin
-                          ? call.step->duration_us
-                          : 2 * static_cast<double>(call.step->bytes) / (workload_.stream_gb_per_s * 1e3);
+    const double us = call.step->kind == KernelStep::Kind::stream
+                          ? 2 * static_cast<double>(call.step->bytes) / (workload_.stream_gb_per_s * 1e3)
+                          : call.step->duration_us;
     return us * call.scale;
   }
 

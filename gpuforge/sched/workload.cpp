@@ -18,17 +18,40 @@ constexpr std::size_t kMostTasks = 100'000;
 constexpr std::int64_t kMostPieces = 10'000'000;
 constexpr std::size_t kMostWaits = 1'000'000;
 
+void read_kernel(const Yaml& yaml, KernelStep& step) {
+  step.kind = KernelStep::Kind::kernel;
+  step.kernel = yaml.at("kernel").text();
+  if (step.kernel.empty())
+    yaml.at("kernel").fail("expected the name of an op or of a kernel file; found nothing");
+  step.shape = yaml.at("shape").text();
+  if (const Yaml* dtype = yaml.find("dtype")) step.dtype = dtype->text();
+  if (const Yaml* variant = yaml.find("variant")) step.variant = variant->text();
+  if (const Yaml* takes = yaml.find("takes")) {
+    step.duration_us = read_duration(*takes);
+    if (step.duration_us < 0.1) takes->fail("expected a kernel of at least 100ns; found " + takes->text());
+  }
+}
+
 KernelStep read_step(const Yaml& yaml) {
-  yaml.allow_keys({"spin", "stream", "vary", "count", "waves", "fails"});
-  KernelStep step;
+  yaml.allow_keys(
+      {"spin", "stream", "kernel", "shape", "dtype", "variant", "takes", "vary", "count", "waves", "fails"});
+  KernelStep step{.line = yaml.line()};
   const Yaml* const spin = yaml.find("spin");
   const Yaml* const stream = yaml.find("stream");
-  if ((spin != nullptr) == (stream != nullptr)) {
+  const Yaml* const kernel = yaml.find("kernel");
+  if ((spin != nullptr) + (stream != nullptr) + (kernel != nullptr) != 1) {
     yaml.fail(
-        "expected one of 'spin' (a time, such as 200us) and 'stream' (a size, such as 64MiB) to say what the "
-        "kernel does");
+        "expected one of 'spin' (a time, such as 200us), 'stream' (a size, such as 64MiB) and 'kernel' (an "
+        "op "
+        "or a file, such as scale.cu) to say what the kernel does");
   }
-  if (spin != nullptr) {
+  for (const char* const key : {"shape", "dtype", "variant", "takes"}) {
+    if (const Yaml* found = yaml.find(key); found != nullptr && kernel == nullptr)
+      found->fail(format_text("'{}' goes with 'kernel'", key));
+  }
+  if (kernel != nullptr) {
+    read_kernel(yaml, step);
+  } else if (spin != nullptr) {
     step.duration_us = read_duration(*spin);
     if (step.duration_us < 0.1) spin->fail("expected a kernel of at least 100ns; found " + spin->text());
   } else {
@@ -40,7 +63,7 @@ KernelStep read_step(const Yaml& yaml) {
   if (const Yaml* count = yaml.find("count"))
     step.count = static_cast<int>(read_whole(*count, 1, 10'000'000));
   if (const Yaml* waves = yaml.find("waves")) {
-    if (stream != nullptr) waves->fail("'waves' goes with 'spin': of blocks, one after the other");
+    if (spin == nullptr) waves->fail("'waves' goes with 'spin': of blocks, one after the other");
     step.waves = static_cast<int>(read_whole(*waves, 1, 1000));
   }
   if (const Yaml* fails = yaml.find("fails")) {
@@ -172,8 +195,9 @@ class Reader {
     }
     if (task.steps.empty()) kernels.fail("expected at least one kernel");
     for (const KernelStep& step : task.steps) {
-      if (step.kind == KernelStep::Kind::stream && task.task.memory.limit == 0)
-        yaml.fail("a task whose kernels stream bytes needs memory; say how much with 'memory'");
+      if (step.kind == KernelStep::Kind::spin || task.task.memory.limit > 0) continue;
+      yaml.fail(format_text("a task whose kernels {} needs memory; say how much with 'memory'",
+                            step.kind == KernelStep::Kind::stream ? "stream bytes" : "have operands"));
     }
     const Yaml* const copies = yaml.find("copies");
     const std::int64_t count = copies != nullptr ? read_whole(*copies, 1, kMostTasks) : 1;

@@ -14,15 +14,20 @@ namespace gpuforge::sched {
 
 // A kernel, `count` times; between any two the scheduler may give the device to somebody else.
 struct KernelStep {
-  enum class Kind : std::uint8_t { spin, stream };
+  enum class Kind : std::uint8_t { spin, stream, kernel };
 
   Kind kind = Kind::spin;
-  double duration_us = 0;   // spin: how long it takes
+  double duration_us = 0;   // spin: how long it takes; kernel: in a simulation, 0: not known
   std::uint64_t bytes = 0;  // stream: how many are read, and as many written
   double vary = 0;          // times 1 - vary to 1 + vary, by the seed
   int count = 1;
   int waves = 1;        // spin on a GPU: of blocks, one after the other
   std::string failure;  // what it fails with; empty: it does not
+  std::string kernel;   // kernel: an op or a file, as whoever makes it knows it (run_workload.h)
+  std::string shape;
+  std::string dtype;    // empty: its first
+  std::string variant;  // empty: its first
+  int line = 0;
 };
 
 struct WorkloadTask {

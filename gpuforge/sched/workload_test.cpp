@@ -102,6 +102,22 @@ TEST(Workloads, ASimulationNeedsToKnowTheMemory) {
   }
 }
 
+TEST(Workloads, ASimulationNeedsToKnowHowLongAKernelTakes) {
+  const std::string text =
+      "device: {memory: 1GiB}\n"
+      "tasks:\n"
+      "  - {name: a, memory: 1MiB, requests: 4, kernels: [{kernel: scale.cu, shape: 64, takes: 20us}]}\n";
+  EXPECT_EQ(simulate(read_workload(text, "w.yaml")).used_us, 80);
+  Workload workload = read_workload(text, "w.yaml");
+  workload.tasks[0].steps[0].duration_us = 0;
+  try {
+    simulate(workload);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.message(), testing::HasSubstr("w.yaml:3: a simulation does not run scale.cu"));
+  }
+}
+
 // Whatever stands in a file, it is read or refused with a sentence.
 TEST(Workloads, MutatedFilesAreReadOrRefused) {
   std::vector<std::string> texts;
