@@ -79,9 +79,18 @@ bool taken_apart(const Mapping& mapping, Parts& parts) {
   return composed != nullptr;
 }
 
+// The functions of a mapping that has parts, after another inner one.
+Mapping with_inner(const Mapping& mapping, const Parts& parts, const Mapping& inner) {
+  const auto* const swizzled = std::get_if<SwizzledLayout>(&mapping);
+  const auto* const layout = std::get_if<Layout>(&inner);
+  if (swizzled != nullptr && layout != nullptr)
+    return SwizzledLayout{swizzled->swizzle, swizzled->offset, *layout};
+  return composition(parts.outer, parts.offset, inner);
+}
+
 Mapping composed(const Mapping& a, const Mapping& b) {
   Parts parts;
-  if (taken_apart(a, parts)) return composition(parts.outer, parts.offset, composed(parts.inner, b));
+  if (taken_apart(a, parts)) return with_inner(a, parts, composed(parts.inner, b));
   const bool several = taken_apart(b, parts);
   if (const auto* const swizzle = std::get_if<Swizzle>(&a)) {
     if (several)
@@ -124,8 +133,7 @@ Mapping cast(const Mapping& mapping, const Cast& change, const Offset& change_of
 
 Mapping multiplied(const Mapping& block, const Mapping& tiler) {
   Parts parts;
-  if (taken_apart(block, parts))
-    return composition(parts.outer, parts.offset, multiplied(parts.inner, tiler));
+  if (taken_apart(block, parts)) return with_inner(block, parts, multiplied(parts.inner, tiler));
   const auto* const layout = std::get_if<Layout>(&block);
   const auto* const swizzled = std::get_if<SwizzledLayout>(&tiler);
   const auto* const plain = std::get_if<Layout>(&tiler);

@@ -60,13 +60,14 @@ SlicedMapping slice_and_offset(TupleView coordinate, const Mapping& mapping);
 Layout max_common_layout(const Mapping& a, const Mapping& b);
 Integer max_common_vector(const Mapping& a, const Mapping& b);
 
-// The same mapping with its domain changed.
+// The same mapping with its domain changed. A swizzle that changes nothing stays where a cast has left it, as
+// in CuTe.
 template <class Change>
 Mapping with_domain(const Mapping& mapping, const Change& change) {
   if (const auto* const composed = std::get_if<ComposedLayout>(&mapping))
     return composition(composed->outer(), composed->offset(), with_domain(composed->inner(), change));
   if (const auto* const swizzled = std::get_if<SwizzledLayout>(&mapping))
-    return as_mapping(composition(swizzled->swizzle, swizzled->offset, change(swizzled->layout)));
+    return SwizzledLayout{swizzled->swizzle, swizzled->offset, change(swizzled->layout)};
   return change(expect_domain(mapping));
 }
 

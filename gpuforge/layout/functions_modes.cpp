@@ -70,8 +70,8 @@ Value extended(const Arguments& a, Side side) {
 }
 
 Value replaced(const Arguments& a) {
-  if (const auto* const layout = a.get_if<Layout>(0))
-    return {replace(*layout, a.count(1), a.plain_layout(2))};
+  const auto *const layout = a.get_if<Layout>(0), *const mode = a.get_if<Layout>(2);
+  if (layout != nullptr && mode != nullptr) return {replace(*layout, a.count(1), *mode)};
   return replace(a[0], a.count(1), a[2]);
 }
 

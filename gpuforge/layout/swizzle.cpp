@@ -203,7 +203,7 @@ Integer crd2idx(TupleView coordinate, const SwizzledLayout& layout) {
 SlicedLayout slice_and_offset(TupleView coordinate, const SwizzledLayout& layout) {
   const Swizzle& swizzle = layout.swizzle;
   if (all_underscores(coordinate))
-    return {composition(swizzle, layout.offset, slice(coordinate, layout.layout)), 0};
+    return {SwizzledLayout{swizzle, layout.offset, slice(coordinate, layout.layout)}, 0};
   const Bits bits(swizzle);
   const Layout aside = bits.keeping(false, bits.whole), within = bits.keeping(true, 0);
   const Layout sliced = slice(coordinate, layout.layout), diced = dice(coordinate, layout.layout);
@@ -274,10 +274,10 @@ AnyLayout upcast(const SwizzledLayout& layout, std::int64_t count) {
 AnyLayout downcast(const SwizzledLayout& layout, std::int64_t count) {
   return named_operation(
       "downcast",
-      [&] {
+      [&]() -> AnyLayout {
         if (!layout.offset.known()) refuse("the offset is not known");
-        return composition(downcast(layout.swizzle, count), layout.offset * count,
-                           downcast(layout.layout, count));
+        return SwizzledLayout{downcast(layout.swizzle, count), layout.offset * count,
+                              downcast(layout.layout, count)};
       },
       layout, count);
 }

@@ -44,7 +44,7 @@ struct SwizzledLayout {
   friend bool operator==(const SwizzledLayout&, const SwizzledLayout&) = default;
 };
 
-// What operations on swizzled layouts give: a swizzle that changes nothing is dropped.
+// What operations on swizzled layouts give: a swizzle that changes nothing is dropped where it is composed.
 using AnyLayout = std::variant<Layout, SwizzledLayout>;
 
 std::string to_text(const Swizzle& swizzle);        // "Sw<3,4,3>"

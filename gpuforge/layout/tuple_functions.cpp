@@ -40,6 +40,7 @@ Value::Values elements(const Value& value) {
 
 Value take(const Value& value, std::size_t begin, std::size_t end) {
   const Value::Values all = elements(value);
+  if (begin == end) return joined({});
   if (begin > end || end > all.size())
     refuse("layout: take({}, {}, {}): it has {} elements", to_text(value), begin, end, all.size());
   const auto first = all.begin();
