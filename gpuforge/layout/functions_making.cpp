@@ -38,6 +38,12 @@ Value of_mode(const Arguments& a, const Ask& ask) {
   return ask(Arguments(a.function(), mode));
 }
 
+// Of what takes any index: that of a number.
+IntTuple hierarchy(const Arguments& a, std::size_t index) {
+  const std::optional<Mapping> mapping = mapping_in(a[index]);
+  return mapping && domain(*mapping) == nullptr ? IntTuple(1) : a.shape(index);
+}
+
 Layout layout_behind(const Arguments& a) {
   return is_swizzled(a[0]) ? expect_domain(a.mapping(0)) : a.plain_layout(0);
 }
@@ -114,7 +120,7 @@ constexpr Function kMaking[] = {
        return of_mode(a, [](const Arguments& mode) { return value_of(depth(mode[0])); });
      }},
     {"congruent", "A, B", "whether the hierarchies are the same", 2, 2,
-     [](const Arguments& a) -> Value { return {congruent(a.shape(0), a.shape(1))}; }},
+     [](const Arguments& a) -> Value { return {congruent(hierarchy(a, 0), hierarchy(a, 1))}; }},
     {"weakly_congruent", "A, B", "whether the hierarchy of B refines that of A", 2, 2,
      [](const Arguments& a) -> Value { return {weakly_congruent(a.shape(0), a.shape(1))}; }},
     {"compatible", "A, B", "whether coordinates of A are coordinates of B", 2, 2,
