@@ -17,16 +17,6 @@ function(add_room)
   foreach(room IN LISTS ROOM_USES)
     target_link_libraries(${target} PUBLIC gpuforge_${room})
   endforeach()
-  # Whoever builds the library once, with pip, spends half the time reading the standard headers. A room's developers
-  # see each file's includes as they are.
-  if(NOT GPUFORGE_DEVELOPER)
-    if(ROOM_NAME STREQUAL "base")
-      target_precompile_headers(${target} PRIVATE <algorithm> <array> <filesystem> <functional> <map> <memory> <mutex> <optional>
-                                <span> <string> <variant> <vector>)
-    else()
-      target_precompile_headers(${target} REUSE_FROM gpuforge_base)
-    endif()
-  endif()
   set_property(GLOBAL APPEND PROPERTY GPUFORGE_ROOMS ${target})
   foreach(header IN LISTS ROOM_HEADERS)
     set_property(GLOBAL APPEND PROPERTY GPUFORGE_HEADERS gpuforge/${ROOM_NAME}/${header})

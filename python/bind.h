@@ -3,9 +3,11 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
@@ -25,6 +27,7 @@ namespace gpuforge::python {
 void bind_base(nb::module_& m);
 void bind_device(nb::module_& m);
 void bind_array(nb::module_& m);
+void bind_jit(nb::module_& m);
 void bind_interop(nb::module_& m, nb::class_<Array>& array);
 // Ops on torch's tensors.
 void bind_torch(nb::module_& m);

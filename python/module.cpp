@@ -8,5 +8,6 @@ NB_MODULE(_core, m) {
   bind_base(m);
   bind_device(m);
   bind_array(m);
+  bind_jit(m);
   bind_torch(m);
 }

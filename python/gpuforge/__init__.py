@@ -62,6 +62,7 @@ from ._errors import (
     UnavailableError,
     UnsupportedError,
 )
+from ._kernels import Kernel, jit
 from ._scopes import Graph, default_device
 
 _atexit.register(_core._close)
