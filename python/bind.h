@@ -27,7 +27,12 @@ namespace gpuforge::python {
 void bind_base(nb::module_& m);
 void bind_device(nb::module_& m);
 void bind_array(nb::module_& m);
+void bind_ops(nb::module_& m);
 void bind_jit(nb::module_& m);
+void bind_layout(nb::module_& m);
+void bind_memory(nb::module_& m);  // and where the time goes
+void bind_sched(nb::module_& m);
+void bind_lab(nb::module_& m);
 void bind_interop(nb::module_& m, nb::class_<Array>& array);
 // Ops on torch's tensors.
 void bind_torch(nb::module_& m);

@@ -8,6 +8,11 @@ NB_MODULE(_core, m) {
   bind_base(m);
   bind_device(m);
   bind_array(m);
+  bind_ops(m);
   bind_jit(m);
+  bind_layout(m);
+  bind_memory(m);
+  bind_sched(m);
+  bind_lab(m);
   bind_torch(m);
 }
