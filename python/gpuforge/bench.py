@@ -34,6 +34,10 @@ def line(result: dict[str, Any], case: dict[str, Any]) -> str:
 
 
 def main(arguments: list[str]) -> int:
+    if any(word.split("=")[0] == "--peers" for word in arguments):
+        from .peers import main as peers
+
+        return peers.run(arguments)
     options = parse(arguments)
     results = []
     for case in gf.lab.suite_cases(options.suite):
