@@ -19,6 +19,7 @@ Shapes shapes_of(const lab::Problem& problem) {
   const std::int64_t asked = std::stoll(problem.options.at("n"));
   GPUFORGE_CHECK(asked >= -1, "matmul: n is a number of columns, or -1 for as many as a has; found {}",
                  asked);
+  // 256 unless asked: the reference of a square of 4096 takes a minute.
   Shapes shapes{problem.shape, {k, asked == -1 ? k : asked}, {}, {}};
   shapes.out = matmul_shape(shapes.a, shapes.b);
   shapes.size = {problem.shape[problem.shape.size() - 2], shapes.b[1], k, 1};
@@ -38,7 +39,7 @@ lab::Op describe_matmul() {
   op.summary = "a @ b, batches of a by one b";
   op.variants = {{"best", "tiles in shared memory"}, {"naive", "one thread an element"}};
   op.dtypes = {DType::f32, DType::f16, DType::bf16, DType::f64, DType::f8e4m3, DType::i32, DType::i8};
-  op.options = {{"n", "-1", {}, "columns of b; -1: as many as a has"}};
+  op.options = {{"n", "256", {}, "columns of b; -1: as many as a has"}};
   op.hard_contents = {lab::Contents::zeros, lab::Contents::constant, lab::Contents::nans};
   add(op.check_problems, {0, 4}, "3");
   add(op.check_problems, {3, 0}, "5");

@@ -1,6 +1,7 @@
 #include "gpuforge/ops/matmul/matmul_reference.h"
 
 #include <cmath>
+#include <vector>
 
 namespace gpuforge::ops {
 namespace {
@@ -33,22 +34,28 @@ lab::Expected matmul_reference(const lab::HostTensor& a, const lab::HostTensor& 
   expected.values.resize(rows * n);
   expected.magnitudes.resize(rows * n);
   each_row(rows, n * k, [&](std::size_t row) {
-    for (std::size_t column = 0; column < n; ++column) {
-      double sum = 0, magnitude = 0;
-      std::uint64_t whole = 0;
-      for (std::size_t i = 0; i < k; ++i) {
-        const double left = a.values[row * k + i], right = b.values[i * n + column];
-        if (is_floating(dtype)) {
-          sum += left * right;
-          magnitude += std::abs(left * right);
-        } else {
-          whole += static_cast<std::uint64_t>(static_cast<std::int64_t>(left)) *
-                   static_cast<std::uint64_t>(static_cast<std::int64_t>(right));
+    // Column by column of a row of a, so that rows of b are read as they lie.
+    double* const sums = expected.values.data() + row * n;
+    double* const sizes = expected.magnitudes.data() + row * n;
+    std::vector<std::uint64_t> whole(is_floating(dtype) ? 0 : n);
+    for (std::size_t i = 0; i < k; ++i) {
+      const double left = a.values[row * k + i];
+      const double* const right = b.values.data() + i * n;
+      if (is_floating(dtype)) {
+        for (std::size_t column = 0; column < n; ++column) {
+          sums[column] += left * right[column];
+          sizes[column] += std::abs(left * right[column]);
         }
+        continue;
       }
-      const std::size_t place = row * n + column;
-      expected.values[place] = is_floating(dtype) ? sum : wrapped(whole, dtype);
-      expected.magnitudes[place] = is_floating(dtype) ? magnitude : std::abs(expected.values[place]);
+      for (std::size_t column = 0; column < n; ++column) {
+        whole[column] += static_cast<std::uint64_t>(static_cast<std::int64_t>(left)) *
+                         static_cast<std::uint64_t>(static_cast<std::int64_t>(right[column]));
+      }
+    }
+    for (std::size_t column = 0; column < whole.size(); ++column) {
+      sums[column] = wrapped(whole[column], dtype);
+      sizes[column] = std::abs(sums[column]);
     }
   });
   return expected;
