@@ -66,6 +66,7 @@ Value extended(const Arguments& a, Side side) {
   }
   if (layout != nullptr && mode != nullptr) return {many(*layout, *mode)};
   if (side == Side::front || !is_swizzled(a[0])) return extended(a[0], side, rank_in(a), a[2]);
+  if (mode == nullptr && rank_in(a) == 1) return a[0];  // one element, whatever it has of modes
   return a.behind_swizzle(0, [&](const Layout& plain) { return many(plain, a.plain_layout(2)); });
 }
 
