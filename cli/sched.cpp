@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "cli/report.h"
+#include "cli/sched_kernels.h"
 #include "cli/sched_report.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
@@ -43,8 +44,9 @@ int run(Session& session, const Invocation& invocation) {
   const sched::Workload workload = sched::read_workload(read_file(path), path.string());
   const sched::RunReport report = [&] {
     const Progress progress(session.messages, "running " + path.string());
-    return invocation.has("simulate") ? sched::simulate(workload)
-                                      : sched::run_workload(workload, open_context(session));
+    if (invocation.has("simulate")) return sched::simulate(workload);
+    const std::shared_ptr<Context> context = open_context(session);
+    return sched::run_workload(workload, context, step_kernels(session, context, path));
   }();
   const std::vector<std::string> problems = sched::unmet(workload, report);
   if (const auto trace = invocation.value("trace"))
@@ -103,8 +105,9 @@ const Command kSchedCommand = {
         "what is promised. Printed are the tasks with the share of the device's time each got while it "
         "wanted it and the latency of its requests, the partitions with each limit hard or soft, and how "
         "often each decision was made.\n"
-        "Without --simulate kernels run on the device: stand-ins that spin or move bytes, each task on a "
-        "stream of its own, with the time they took measured by events. Exit code 1: an expectation of the "
+        "Without --simulate kernels run on the device, each task on a stream of its own, with the time they "
+        "took measured by events: stand-ins that spin or move bytes, ops of the library, and kernel files "
+        "as check takes them. Exit code 1: an expectation of the "
         "file is not met or, where it has "
         "none, a task failed or was rejected.",
     .positionals = kPositionals,

@@ -1,5 +1,6 @@
 """gpuforge sched: workload files, simulated and on the CPU."""
 import json
+import pathlib
 import shutil
 import subprocess
 
@@ -65,6 +66,47 @@ class Sched(CliTest):
         self.file("bad.yaml", "tasks: [{name: a, kernels: [{spin: 1ms, fails: no weights}]}]\n"
                   "expect: [{task: a, state: failed}]\n")
         self.run_cli("sched", path, "--simulate")
+
+    def test_kernels_of_the_library_and_of_files(self):
+        path = pathlib.Path(__file__).resolve().parents[2] / "examples/shared_gpu.yaml"
+        for how in (("--simulate",), ("--device", "sim")):
+            text = self.run_cli("sched", path, *how).stdout
+            self.assertRegex(text, r"answers +guaranteed +completed ")
+            self.assertRegex(text, r"batch +best_effort +completed ")
+            self.assertIn("all 2 expectations are met", text)
+
+    def test_a_kernel_that_is_not_there_is_told_with_its_line(self):
+        head = "tasks:\n  - name: a\n    memory: 1MiB\n    kernels:\n"
+        for step, why in (("{kernel: softmax_onlin, shape: 8x8}", "did you mean 'softmax_online'"),
+                          ("{kernel: missing.cu, shape: 8}", "missing.cu"),
+                          ("{kernel: softmax_online, shape: 8xx}", "8xx"),
+                          ("{kernel: softmax_online, shape: 8x8, dtype: f99}", "f99"),
+                          ("{kernel: softmax_online, shape: 8x8, variant: odd}", "odd")):
+            path = self.file("kernels.yaml", head + f"      - {step}\n")
+            result = self.run_cli("sched", path, "--device", "cpu", code=2)
+            self.assertIn("kernels.yaml:5: kernel ", result.stderr)
+            self.assertIn(why, result.stderr)
+        path = self.file("kernels.yaml", head + "      - {kernel: softmax_online, shape: 8x8}\ndevice: {memory: 1GiB}\n")
+        self.assertIn("kernels.yaml:5: a simulation does not run softmax_online",
+                      self.run_cli("sched", path, "--simulate", code=2).stderr.replace("\n", " "))
+
+    def test_a_task_cannot_have_more_than_it_was_granted(self):
+        path = self.file("greedy.yaml", """tasks:
+  - {name: greedy, memory: 1MiB, kernels: [{kernel: softmax_online, shape: 1024x1024, dtype: f32}]}
+  - {name: modest, memory: 1MiB, kernels: [{kernel: softmax_online, shape: 64x64, dtype: f32}]}
+""")
+        text = self.run_cli("sched", path, "--device", "cpu", code=1).stdout.replace("\n", " ")
+        self.assertRegex(text, r"greedy failed: .*task greedy: an allocation of 4194304 bytes wanted")
+        self.assertRegex(text, r"modest +best_effort +completed")
+
+    def test_partitions_say_how_compute_is_kept(self):
+        path = self.file("parts.yaml", """partitions:
+  - {name: a, compute: 0.5, bandwidth: 0.5}
+tasks:
+  - {name: x, partition: a, kernels: [{spin: 100us}]}
+""")
+        text = self.run_cli("sched", path, "--device", "cpu").stdout.replace("\n", " ")
+        self.assertIn("compute 0.5 (soft: pacing by measured time; cpu: has no multiprocessors to split", text)
 
     def test_on_a_device_the_same_decisions_take_real_time(self):
         path = self.file("ends.yaml", """until: 2s
