@@ -41,7 +41,9 @@ std::vector<std::shared_ptr<ComputePart>> CudaDevice::split_compute(std::span<co
     driver_->device_get(name(), &raw_device, facts_.ordinal);
     DeviceResource whole;
     driver_->device_get_dev_resource(name(), raw_device, &whole, cuda::DeviceResourceType::multiprocessors);
-    const unsigned step = whole.multiprocessors.least;
+    // Drivers before 13.0 do not say; NVIDIA's documentation does.
+    const unsigned documented = facts_.compute_major >= 9 ? 8 : 4;
+    const unsigned step = whole.multiprocessors.least > 0 ? whole.multiprocessors.least : documented;
     unsigned count = 0;
     driver_->dev_sm_resource_split_by_count(name(), nullptr, &count, &whole, nullptr, 0, step);
     const std::vector<int> given = apportion(shares, static_cast<int>(count));
