@@ -130,12 +130,14 @@ class Measuring {
     stream_->begin_capture();
     try {
       for (std::size_t i = 0; i < result_.calls_per_sample; ++i) work_.enqueue(i % work_.sets, *stream_);
-    } catch (...) {
+    } catch (const Error& error) {
       try {
         stream_->end_capture();
       } catch (const Error&) {
       }
-      throw;
+      throw Error(error.code(), format_text("it cannot be recorded as a graph, and can be measured by events "
+                                            "instead: {}",
+                                            error.message()));
     }
     return stream_->end_capture();
   }
@@ -150,18 +152,9 @@ class Measuring {
         work_.sets * static_cast<std::size_t>(std::clamp(rotations, 1.0, std::max(1.0, kMostCalls / sets)));
     const double sample_ms = call_ms * static_cast<double>(result_.calls_per_sample);
     auto chain = std::make_shared<EventChain>(context_->device(), pieces(sample_ms));
-    std::function<void()> piece = [this] { graph_->launch(*stream_); };
-    try {
-      graph_ = capture();
-    } catch (const Error& error) {
-      result_.method = "calls";
-      result_.note = format_text("it cannot be recorded as a graph: {}", error.message());
-      piece = [this] {
-        for (std::size_t i = 0; i < result_.calls_per_sample; ++i) work_.enqueue(i % work_.sets, *stream_);
-      };
-    }
-    return [this, chain, piece] {
-      std::vector<double> times = chain->run(*stream_, piece);
+    graph_ = capture();
+    return [this, chain] {
+      std::vector<double> times = chain->run(*stream_, [this] { graph_->launch(*stream_); });
       for (double& time : times) time /= static_cast<double>(result_.calls_per_sample);
       return times;
     };

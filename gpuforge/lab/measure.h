@@ -32,7 +32,7 @@ struct MeasureOptions {
 };
 
 struct Measurement {
-  std::string method;                        // "graph", "events", "host", "calls"
+  std::string method;                        // "graph", "events", "host"
   std::string note;                          // why it is not the method that was asked for
   std::vector<std::vector<double>> samples;  // milliseconds of one call, a list per repetition
   Summary summary;                           // over all of them
@@ -44,9 +44,8 @@ struct Measurement {
 };
 
 // Devices of kind cuda take graph or events; a cpu device is always measured by the host's clock. The
-// simulator has no time: unsupported. A workload that cannot be recorded (it allocates) is measured by event
-// pairs around many calls, method "calls", and the note says why; one that must be prepared before each call
-// by events, and says so too. In the end the outputs are poisoned and the same calls made once more: what is
+// simulator has no time: unsupported. One that must be prepared before each call is measured by events, and
+// the note says so. In the end the outputs are poisoned and the same calls made once more: what is
 // in them then is what the measured calls compute.
 Measurement measure(const Workload& work, const std::shared_ptr<Context>& context,
                     const MeasureOptions& options);

@@ -185,7 +185,7 @@ TEST_F(MeasureOnTheFakeDriver, WhatIsWrongInOneOfTheRotatingBuffersIsFound) {
       AllOf(HasSubstr("wrong in later calls (operands 3 of "), HasSubstr("elements of out are wrong")));
 }
 
-TEST_F(MeasureOnTheFakeDriver, WhatCannotBeRecordedIsMeasuredOtherwiseAndSaysSo) {
+TEST_F(MeasureOnTheFakeDriver, WorkThatAllocatesIsRecordedAsAnyOther) {
   const auto context = open();
   if (context == nullptr) GTEST_SKIP() << "nothing to compile the clock's kernel with";
   Workload work = copy_workload(context, 1 << 20);
@@ -193,9 +193,23 @@ TEST_F(MeasureOnTheFakeDriver, WhatCannotBeRecordedIsMeasuredOtherwiseAndSaysSo)
     const Array temporary = zeros(context, {1024}, DType::f32, stream);
   };
   const Measurement result = measure(work, context, kShort);
-  EXPECT_EQ(result.method, "calls");
-  EXPECT_THAT(result.note, HasSubstr("cannot be recorded as a graph"));
+  EXPECT_EQ(result.method, "graph");
+  EXPECT_EQ(result.note, "");
   EXPECT_GE(result.summary.count, 3u);
+}
+
+TEST_F(MeasureOnTheFakeDriver, WorkThatWaitsCannotBeRecordedAndTheErrorSaysWhatToDo) {
+  const auto context = open();
+  if (context == nullptr) GTEST_SKIP() << "nothing to compile the clock's kernel with";
+  Workload work = copy_workload(context, 1 << 20);
+  work.enqueue = [](std::size_t, device::Stream& stream) { stream.synchronize(); };
+  try {
+    static_cast<void>(measure(work, context, kShort));
+    ADD_FAILURE() << "no Error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.message(), AllOf(HasSubstr("cannot be recorded as a graph"), HasSubstr("synchronize"),
+                                       HasSubstr("events")));
+  }
 }
 
 // The stand-in plays a chip at 1500 MHz: a stamp is a time and 1.5 cycles for each of its nanoseconds.
