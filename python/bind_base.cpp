@@ -105,7 +105,7 @@ void pass_on_messages() {
 
 void bind_base(nb::module_& m) {
   nb::register_exception_translator(translate);
-  m.attr("__version__") = std::string(version());
+  m.def("version", [] { return std::string(version()); });
 
   nb::class_<ElementType>(m, "DType",
                           "The type of an array's elements. Equal to its names and to NumPy's dtype.")
@@ -138,9 +138,12 @@ void bind_base(nb::module_& m) {
           "__ne__",
           [](nb::handle self, nb::handle other) { return !nb::cast<bool>(self.attr("__eq__")(other)); },
           nb::arg().none(), nb::sig("def __ne__(self, other: object, /) -> bool"))
-      .def("__reduce__", [](ElementType self) {
-        return nb::make_tuple(nb::type<ElementType>(), nb::make_tuple(python_name(self.dtype)));
-      });
+      .def(
+          "__reduce__",
+          [](ElementType self) {
+            return nb::make_tuple(nb::type<ElementType>(), nb::make_tuple(python_name(self.dtype)));
+          },
+          nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"));
   for (const DType each : kAllDTypes) {
     const std::string attribute = each == DType::boolean ? "bool_" : python_name(each);
     m.attr(attribute.c_str()) = nb::cast(ElementType{each});

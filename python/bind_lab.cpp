@@ -289,25 +289,26 @@ void bind_lab(nb::module_& m) {
         return made;
       },
       nb::sig("def suites() -> dict[str, str]"));
-  sub.def("suite_cases",
-          [](const std::string& name) {
-            nb::list list;
-            const auto suites = lab::built_in_suites();
-            for (const lab::SuiteCase& each : lab::find_suite(suites, name).cases) {
-              nb::dict made;
-              made["op"] = each.op;
-              made["shape"] = tuple_from(each.problem.shape);
-              made["dtype"] = python_name(each.problem.dtype);
-              made["variant"] = each.variant;
-              nb::dict options;
-              for (const auto& [key, value] : each.problem.options) options[key.c_str()] = value;
-              made["options"] = options;
-              list.append(made);
-            }
-            return list;
-          },
-          nb::arg("name"), nb::sig("def suite_cases(name: str) -> list[dict[str, typing.Any]]"),
-          "What `gpuforge bench --suite NAME` measures.");
+  sub.def(
+      "suite_cases",
+      [](const std::string& name) {
+        nb::list list;
+        const auto suites = lab::built_in_suites();
+        for (const lab::SuiteCase& each : lab::find_suite(suites, name).cases) {
+          nb::dict made;
+          made["op"] = each.op;
+          made["shape"] = tuple_from(each.problem.shape);
+          made["dtype"] = python_name(each.problem.dtype);
+          made["variant"] = each.variant;
+          nb::dict options;
+          for (const auto& [key, value] : each.problem.options) options[key.c_str()] = value;
+          made["options"] = options;
+          list.append(made);
+        }
+        return list;
+      },
+      nb::arg("name"), nb::sig("def suite_cases(name: str) -> list[dict[str, typing.Any]]"),
+      "What `gpuforge bench --suite NAME` measures.");
   sub.def("check", &check, nb::arg("what"), nb::kw_only(), nb::arg("device") = nb::none(),
           nb::arg("shapes") = nb::none(), nb::arg("dtypes") = nb::none(),
           nb::arg("variants") = std::vector<std::string>(), nb::arg("options") = nb::none(),

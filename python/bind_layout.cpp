@@ -118,7 +118,7 @@ void bind_layout(nb::module_& m) {
   sub.def("evaluate", &evaluate, nb::sig("def evaluate(text: str, **names: object) -> typing.Any"),
           "An expression of the language; keywords are what its names stand for.\n\n"
           ">>> gf.layout.evaluate('composition(A, 4:2)', A=gf.layout.Layout((8, 4), (1, 8)))\nLayout('4:2')");
-  nb::list names;
+  std::vector<std::string> names;
   for (const layout::FunctionGroup& group : layout::functions()) {
     for (const layout::Function& function : group.functions) {
       const std::string name(function.name);
@@ -127,10 +127,11 @@ void bind_layout(nb::module_& m) {
           name.c_str(), [name](const nb::args& arguments) { return call(name, arguments); },
           format_text("{}({}): {}", name, function.parameters, function.meaning).c_str(),
           nb::sig(format_text("def {}(*arguments: object) -> typing.Any", name).c_str()));
-      names.append(name);
+      names.push_back(name);
     }
   }
-  sub.attr("functions") = names;
+  sub.def(
+      "functions", [names] { return names; }, "The names of all functions of the algebra.");
 }
 
 }  // namespace gpuforge::python

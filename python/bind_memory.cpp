@@ -72,7 +72,7 @@ void bind_memory(nb::module_& m) {
           nb::arg("evictable") = false,
           nb::sig("def empty(self, shape: int | collections.abc.Sequence[int], dtype: object = 'float32', *, "
                   "tag: str = '', evictable: bool = "
-                  "False) -> Array"),
+                  "False) -> gpuforge._core.Array"),
           "An array from this pool. An evictable one may lose its memory to the host while nobody uses it.")
       .def(
           "evict",

@@ -235,14 +235,10 @@ Array matmul(const Array& a, const Array& b, nb::handle out, nb::handle stream) 
 
 void bind_ops(nb::module_& m) {
   auto array = nb::borrow<nb::class_<Array>>(m.attr("Array"));
-  nb::list names;
   for (const ops::Function& function : ops::functions()) {
     bind_function(m, function, function.name);
     if (!function.alias.empty()) bind_function(m, function, function.alias);
-    names.append(std::string(function.name));
-    if (!function.alias.empty()) names.append(std::string(function.alias));
   }
-  m.attr("_elementwise") = names;
   bind_operators(array);
   bind_reductions(m, array);
   m.def(

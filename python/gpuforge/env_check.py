@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
+from typing import Any
 
 import numpy
 
@@ -28,13 +29,13 @@ def check_transpose(device: str) -> str:
         return str(error)
 
 
-def torch_warning(info: dict[str, object]) -> str:
+def torch_warning(info: dict[str, Any]) -> str:
     """A sentence when the installed torch lacks this GPU's architecture."""
     try:
         import torch
     except ImportError:
         return ""
-    major, minor = info["compute_capability"]  # type: ignore[misc]
+    major, minor = info["compute_capability"]
     wanted = f"sm_{major}{minor}"
     has = torch.cuda.get_arch_list()
     if not has or any(arch.rstrip("af") == wanted for arch in has):

@@ -62,7 +62,7 @@ def candidate(
             for out, result in zip(arrays[:count], results, strict=True):
                 out[...] = _core.asarray(result, device=out.device)
 
-    called = name or getattr(function, "__name__", "candidate")
+    called = str(name or getattr(function, "__name__", "candidate"))
     return _core.lab._candidate(called, call, reference, list(inputs), list(outputs), rtol, atol)
 
 

@@ -30,7 +30,7 @@ def test_layouts():
     assert str(gf.layout.evaluate("zipped_divide((M,N):(N,1), (1,32))")).startswith("((1,32)")
     assert gf.layout.evaluate("size(A)", A=layout) == 32
     assert str(gf.layout.Layout((2, 3))) == "(2,3):(1,2)"
-    assert "composition" in gf.layout.functions and len(gf.layout.functions) > 40
+    assert "composition" in gf.layout.functions() and len(gf.layout.functions()) > 40
     with pytest.raises(ValueError, match="expected|column|found"):
         gf.layout.evaluate("composition(4:1")
     with pytest.raises(ValueError):
