@@ -56,6 +56,20 @@ TEST_P(ReduceSum, KeepsTheAxisWhenAsked) {
   EXPECT_EQ(reduce_sum(x, 0, {.keepdim = true, .variant = "naive"}, *stream_).shape(), (Shape{1, 3}));
 }
 
+// One long row is split, which takes memory for the sums of its pieces: the graph's, in a capture.
+TEST_P(ReduceSum, CanBeCapturedWhereItIsSplit) {
+  const Array x = arange(context_, 0, 1 << 18, 1, DType::f32, *stream_).reshape({1, 1 << 18});
+  const Array eager = reduce_sum(x, 1, {}, *stream_);
+  stream_->synchronize();
+  stream_->begin_capture();
+  const Array out = reduce_sum(x, 1, {}, *stream_);
+  const auto graph = stream_->end_capture();
+  for (int i = 0; i < 2; ++i) {
+    graph->launch(*stream_);
+    EXPECT_TRUE(equal(out, eager, *stream_));
+  }
+}
+
 TEST(ReduceSumChoice, DependsOnTheVariant) {
   device::DeviceFacts facts;
   facts.multiprocessors = 132;
