@@ -24,7 +24,7 @@ Address CaptureMemory::allocate(std::size_t bytes, device::Stream& stream, unsig
   }
   const Address address = take_(bytes, tag);
   const std::lock_guard lock(mutex_);
-  blocks_[address] = {bytes, tag, captures_.contains(capture) ? capture : 0, true};
+  blocks_[address] = {bytes, tag, captures_.contains(capture) ? capture : 0, true, nullptr};
   hints_[hint(address)].fetch_add(1, std::memory_order_relaxed);
   return address;
 }
@@ -68,12 +68,14 @@ bool CaptureMemory::free_own(Address address, device::Stream& stream) noexcept {
     if (found == blocks_.end()) return false;
     found->second.in_use = false;
     const Block block = found->second;
-    if (block.capture == 0) {
+    if (block.capture != 0 && block.capture != capture) {
+      found->second.freed_on = stream.shared_from_this();
+    } else if (block.capture == 0) {
       // The graph is gone: an ordinary block.
       forget(found);
       lock.unlock();
       give_(address, block.bytes, block.tag, &stream);
-    } else if (block.capture == capture && block_size_ != nullptr) {
+    } else if (block_size_ != nullptr) {
       free_[{capture, &stream, block_size_(block.bytes)}].push_back(address);
     }
   } catch (...) {  // not noted as free: it goes with the graph
@@ -97,7 +99,7 @@ void CaptureMemory::graph_gone(std::uint64_t capture) noexcept {
       forget(block);
     }
   }
-  for (const auto& [address, block] : given) give_(address, block.bytes, block.tag, nullptr);
+  for (const auto& [address, block] : given) give_(address, block.bytes, block.tag, block.freed_on.get());
 }
 
 }  // namespace gpuforge::memory

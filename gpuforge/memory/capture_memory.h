@@ -53,6 +53,8 @@ class CaptureMemory {
     unsigned tag = 0;
     std::uint64_t capture = 0;  // 0: the graph is gone
     bool in_use = true;         // by whom allocated it
+    // Freed in its order after the capture: work of that stream may still use it when the graph has gone.
+    std::shared_ptr<device::Stream> freed_on;
   };
   using Place = std::tuple<std::uint64_t, const device::Stream*, std::size_t>;
 

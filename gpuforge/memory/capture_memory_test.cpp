@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -114,6 +117,29 @@ TEST_F(CaptureMemoryTest, StaysUntilTheLastLaunchIsDone) {
   EXPECT_TRUE(device::eventually([&] { return pool_->statistics().pinned_blocks == 0; }));
 }
 
+// What used it after the capture may go on when array and graph are gone: nobody has it before that is done.
+TEST_F(CaptureMemoryTest, WaitsForWorkThatCameAfterTheCapture) {
+  make();
+  stream_->begin_capture();
+  const Address address = pool_->allocate(4096, *stream_);
+  auto graph = stream_->end_capture();
+  device::Gate gate;
+  stream_->enqueue(gate.work());
+  stream_->fill(address, 1, 1, 4096);
+  pool_->free(address, 4096, *stream_);
+  graph.reset();
+  const auto other = device_->make_stream();
+  std::vector<Address> others;
+  for (int i = 0; i < 60; ++i) {
+    others.push_back(pool_->allocate(4096, *other));
+    // Time for what is free by events to be offered.
+    if (i % 10 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_EQ(std::count(others.begin(), others.end(), address), 0);
+  gate.open();
+  for (const Address each : others) pool_->free(each, 4096, *other);
+}
+
 // The memory was never evictable, though the allocator's is: it stays, and others go to the host instead.
 TEST_F(CaptureMemoryTest, IsNotEvicted) {
   make(8 * kMiB);
@@ -163,6 +189,37 @@ TEST_F(CaptureMemoryTest, IsIdleMemory) {
   const auto graph = stream_->end_capture();
   opener.join();
   pool_->free(address, 2 * kMiB, *stream_);
+}
+
+// Captures and ordinary work of many threads at once: every replay finds its own bytes.
+TEST_F(CaptureMemoryTest, ThreadsMayCaptureAtOnce) {
+  make();
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (unsigned number = 0; number < 8; ++number) {
+    threads.emplace_back([&, number] {
+      std::mt19937 random(number);
+      const auto stream = device_->make_stream();
+      for (int round = 0; round < 30; ++round) {
+        const std::size_t bytes = 1 + random() % (number % 2 == 0 ? 300'000 : 5'000);
+        std::vector<unsigned char> seen(bytes);
+        const bool captures = number < 5;
+        if (captures) stream->begin_capture();
+        for (int i = 0; i < 3; ++i) {
+          const Address address = pool_->allocate(bytes, *stream);
+          stream->fill(address, number + 1, 1, bytes);
+          stream->copy_to_host(seen.data(), address, bytes);
+          pool_->free(address, bytes, *stream);
+        }
+        if (captures) stream->end_capture()->launch(*stream);
+        stream->synchronize();
+        wrong += seen == std::vector<unsigned char>(bytes, static_cast<unsigned char>(number + 1)) ? 0 : 1;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_TRUE(device::eventually([&] { return pool_->statistics().requested_bytes == 0; }));
 }
 
 TEST_F(CaptureMemoryTest, OutOfMemoryLeavesTheCaptureUnharmed) {
