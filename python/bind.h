@@ -28,6 +28,7 @@ void bind_base(nb::module_& m);
 void bind_device(nb::module_& m);
 void bind_array(nb::module_& m);
 void bind_ops(nb::module_& m);
+void bind_fuse(nb::module_& m);
 void bind_jit(nb::module_& m);
 void bind_layout(nb::module_& m);
 void bind_memory(nb::module_& m);  // and where the time goes
@@ -79,6 +80,11 @@ struct Place {
 Place place_from(nb::handle device_name, nb::handle stream);
 // For work on the array: on the stream given, or where this thread's work goes.
 std::shared_ptr<device::Stream> stream_for(const Array& array, nb::handle stream);
+
+// Of an expression that gf.fuse builds: whether one is among the values, and a call of a function of the
+// table with them; not valid when one is neither an expression nor a number.
+bool has_expression(std::span<const nb::handle> values);
+nb::object call_expression(std::string_view function, std::span<const nb::handle> values);
 
 nb::object to_numpy(const Array& array, device::Stream& stream);
 // Copies what NumPy makes of `value` (an array, nested lists, a number). Python's floats are f32 unless a

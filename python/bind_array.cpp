@@ -3,7 +3,8 @@
 #include <array>
 #include <cmath>
 
-#include "gpuforge/array/array_index.h"
+#include "gpuforge/array/indexing.h"
+#include "gpuforge/array/shaping.h"
 #include "gpuforge/base/convert.h"
 #include "python/bind.h"
 
@@ -230,6 +231,51 @@ void bind_making(nb::module_& m) {
         "A copy of a NumPy array on the device.");
 }
 
+Array squeezed(const Array& array, nb::handle axis) {
+  if (axis.is_none()) return squeeze(array);
+  const Dims axes = dims_from(axis, "axis");
+  return squeeze(array, std::span<const std::int64_t>(axes.begin(), axes.size()));
+}
+
+// concat and stack.
+template <typename Function>
+Array joined(nb::handle arrays, std::int64_t axis, Function function) {
+  std::vector<Array> list;
+  for (const nb::handle each : arrays) list.push_back(nb::cast<const Array&>(each));
+  if (list.empty()) throw nb::value_error("concat, stack: one array at least was expected");
+  const auto on = session().stream_of(list.front().context());
+  return released([&] { return function(list, axis, *on); });
+}
+
+void bind_shaping(nb::module_& m) {
+  const char* const many = "(arrays: collections.abc.Sequence[Array], axis: int = 0) -> Array";
+  m.def(
+      "concat",
+      [](nb::handle arrays, std::int64_t axis) {
+        return joined(arrays, axis, [](auto&&... a) { return concat(a...); });
+      },
+      nb::arg("arrays"), nb::arg("axis") = 0, nb::sig(format_text("def concat{}", many).c_str()));
+  m.def(
+      "stack",
+      [](nb::handle arrays, std::int64_t axis) {
+        return joined(arrays, axis, [](auto&&... a) { return stack(a...); });
+      },
+      nb::arg("arrays"), nb::arg("axis") = 0, nb::sig(format_text("def stack{}", many).c_str()));
+  m.def("squeeze", &squeezed, nb::arg("x"), nb::arg("axis") = nb::none(),
+        nb::sig("def squeeze(x: Array, axis: int | collections.abc.Sequence[int] | None = None) -> Array"),
+        "A view.");
+  m.def(
+      "expand_dims",
+      [](const Array& x, nb::handle axis) {
+        const Dims axes = dims_from(axis, "axis");
+        return expand_dims(x, std::span<const std::int64_t>(axes.begin(), axes.size()));
+      },
+      nb::arg("x"), nb::arg("axis"),
+      nb::sig("def expand_dims(x: Array, axis: int | collections.abc.Sequence[int]) -> Array"), "A view.");
+  m.def("moveaxis", &move_axis, nb::arg("x"), nb::arg("source"), nb::arg("destination"), "A view.");
+  m.def("swapaxes", &swap_axes, nb::arg("x"), nb::arg("axis1"), nb::arg("axis2"), "A view.");
+}
+
 }  // namespace
 
 void bind_array(nb::module_& m) {
@@ -378,7 +424,28 @@ void bind_array(nb::module_& m) {
           nb::sig("def to_device(self, device: str, *, stream: object = None) -> Array"),
           "Itself, or a copy on another device, through the host.")
       .def("shares_memory_with", &Array::shares_storage_with, nb::arg("other"));
+  array
+      .def(
+          "squeeze", [](const Array& self, nb::handle axis) { return squeezed(self, axis); },
+          nb::arg("axis") = nb::none(),
+          nb::sig("def squeeze(self, axis: int | collections.abc.Sequence[int] | None = None) -> Array"),
+          "A view.")
+      .def(
+          "ravel",
+          [](const Array& self) {
+            const auto on = session().stream_of(self.context());
+            return released([&] { return ravel(self, *on); });
+          },
+          "One axis; a view where there is one.")
+      .def(
+          "flatten",
+          [](const Array& self) {
+            const auto on = session().stream_of(self.context());
+            return released([&] { return flatten(self, *on); });
+          },
+          "One axis; always a copy.");
   bind_making(m);
+  bind_shaping(m);
   bind_interop(m, array);
   m.def(
       "allclose",

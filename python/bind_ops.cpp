@@ -48,6 +48,7 @@ Array apply(const ops::Function& function, std::span<const ops::Operand> operand
 
 nb::object call(const ops::Function& function, std::span<const nb::handle> values, nb::handle out,
                 nb::handle stream) {
+  if (has_expression(values)) return call_expression(function.name, values);
   std::vector<ops::Operand> operands;
   for (const nb::handle value : values) {
     auto operand = operand_from(value);

@@ -9,6 +9,7 @@ NB_MODULE(_core, m) {
   bind_device(m);
   bind_array(m);
   bind_ops(m);
+  bind_fuse(m);
   bind_jit(m);
   bind_layout(m);
   bind_memory(m);

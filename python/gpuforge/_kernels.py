@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from . import _core
 
@@ -50,3 +52,16 @@ def Kernel(
 ) -> _core.Kernel:
     """As jit, but nothing is compiled before the first launch."""
     return _core._make_kernel(source, func, list(options), list(defines), list(include_dirs), block_size)
+
+
+def fuse(function: Callable[..., Any]) -> _core.Fused:
+    """One kernel of a function of elementwise calls, which is called once, with expressions instead of arrays.
+
+    >>> f = gf.fuse(lambda x, y: gf.exp(-x) * y + 1)
+    >>> f
+    Fused(add(mul(exp(neg(x0)), x1), 1))
+    >>> f(gf.zeros(2, device="cpu"), gf.full(2, 3.0, device="cpu")).tolist()
+    [4.0, 4.0]
+    """
+    count = len(inspect.signature(function).parameters)
+    return _core._fused(function(*[_core._argument(i) for i in range(count)]), count)

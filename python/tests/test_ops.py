@@ -158,3 +158,26 @@ def test_promotion_is_numpys(left, right):
         theirs = ours.dtype.name  # Python's floats beside integers: stated in docs/guide/python.md
         assert ours.dtype.is_floating
     assert ours.dtype.name == theirs
+
+
+def test_shaping(device):
+    a = gf.arange(6).reshape(2, 3)
+    assert gf.concat([a, a], axis=1).shape == (2, 6) and gf.stack([a, a]).shape == (2, 2, 3)
+    assert gf.expand_dims(a, 1).shape == (2, 1, 3) and gf.squeeze(gf.expand_dims(a, 0)).shape == (2, 3)
+    assert gf.swapaxes(a, 0, 1).tolist() == a.T.tolist() == gf.moveaxis(a, 0, 1).tolist()
+    assert a.T.ravel().tolist() == [0, 3, 1, 4, 2, 5] and not a.flatten().shares_memory_with(a)
+    with pytest.raises(ValueError):
+        gf.concat([a, gf.zeros((3, 2))])
+
+
+def test_fuse(device):
+    f = gf.fuse(lambda x, y: gf.where(x > 0, gf.exp(-x) * y, 2 - x) + 0.5)
+    x, y = np.linspace(-1, 1, 20, dtype="float32"), np.float32(3) + np.zeros((4, 1), "float32")
+    close(f(gf.array(x), gf.array(y)), np.where(x > 0, np.exp(-x) * y, 2 - x) + np.float32(0.5))
+    assert "exp" in f.source(gf.array(x), gf.array(y)) and repr(f).startswith("Fused(add(where(")
+    out = gf.empty((4, 20))
+    assert f(gf.array(x), gf.array(y), out=out) is out
+    with pytest.raises(TypeError, match="elementwise"):
+        gf.fuse(lambda x: [x])
+    with pytest.raises(ValueError):
+        f(gf.array(x))
