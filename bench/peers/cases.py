@@ -96,12 +96,14 @@ class Case:
 
 def wrong(case: Case, outputs: list[torch.Tensor], inputs: list[torch.Tensor]) -> str:
     """What is wrong with a result, in words; nothing when it is right. Each row is judged by its own norm."""
-    for i, (found, expected) in enumerate(zip(outputs, case.reference(inputs))):
+    for i, (found, expected) in enumerate(zip(outputs, case.reference(inputs), strict=True)):
         if tuple(found.shape) != tuple(expected.shape):
             return f"output {i} has shape {tuple(found.shape)}, not {tuple(expected.shape)}"
         found, expected = found.double(), expected.double()
         # A sum is as large as what it adds, however much of it cancels.
-        size = inputs[0].double().norm(dim=case.dim) if case.op == "reduce_sum" else expected.abs().amax(-1, keepdim=True)
+        size = (
+            inputs[0].double().norm(dim=case.dim) if case.op == "reduce_sum" else expected.abs().amax(-1, keepdim=True)
+        )
         error = (found - expected).abs() / size.clamp_min(1e-30)
         worst = float(error.max()) if error.numel() else 0.0
         if not worst <= case.tolerance():
@@ -113,6 +115,7 @@ def full_table() -> list[Case]:
     """The shapes by which the kernels are judged: 128 MiB and more, odd ones, and small ones."""
     cases = []
     for dtype in ("f16", "bf16", "f32"):
+
         def rows_of(columns: int, inputs: int = 1, size: int = 256 << 20, dtype: str = dtype) -> int:
             return max(1, size // (columns * (4 if dtype == "f32" else 2) * inputs))
 
@@ -138,6 +141,13 @@ def full_table() -> list[Case]:
 
 def quick_table() -> list[Case]:
     """One case of each op, in f16: a look in a minute or two."""
-    return [Case("copy_transpose", "f16", 8192, 8192), Case("reduce_sum", "f16", 16384, 8192), Case("reduce_sum", "f16", 8192, 8192, dim=0),
-            Case("softmax", "f16", 16384, 8192), Case("softmax_backward", "f16", 16384, 8192), Case("rms_norm", "f16", 16384, 8192),
-            Case("layer_norm", "f16", 16384, 8192), Case("rms_norm", "f16", 16384, 8192, residual=True)]
+    return [
+        Case("copy_transpose", "f16", 8192, 8192),
+        Case("reduce_sum", "f16", 16384, 8192),
+        Case("reduce_sum", "f16", 8192, 8192, dim=0),
+        Case("softmax", "f16", 16384, 8192),
+        Case("softmax_backward", "f16", 16384, 8192),
+        Case("rms_norm", "f16", 16384, 8192),
+        Case("layer_norm", "f16", 16384, 8192),
+        Case("rms_norm", "f16", 16384, 8192, residual=True),
+    ]

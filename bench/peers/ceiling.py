@@ -1,5 +1,5 @@
-"""The least time for the bytes of a case: the library's plain kernel that moves as many, in the same proportion of reads
-and writes, over as many buffers. Several shapes of it are played among the contenders, and the fastest stands."""
+"""The least time for the bytes of a case: the library's plain kernel that moves as many, in the same proportion of
+reads and writes, over as many buffers. Several shapes of it are played among the contenders, and the fastest stands."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def prepare(case: Case, form: int, sets: int) -> Compute:
     moved = case.bytes_read() + case.bytes_written()
     units = max(1, math.ceil(moved / (UNIT_BYTES * (reads + writes))))
     sources = [torch.zeros(max(1, reads * units) * UNIT_BYTES, dtype=torch.uint8, device="cuda") for _ in range(sets)]
-    targets = [torch.zeros(max(256, writes * units) * UNIT_BYTES, dtype=torch.uint8, device="cuda") for _ in range(sets)]
+    targets = [
+        torch.zeros(max(256, writes * units) * UNIT_BYTES, dtype=torch.uint8, device="cuda") for _ in range(sets)
+    ]
     call = [0]
 
     def run(outputs: list[torch.Tensor], inputs: list[torch.Tensor]) -> list[torch.Tensor]:

@@ -63,7 +63,9 @@ def prepare_torch(case: Case) -> Compute:
     if case.op == "softmax":
         return written(lambda out, x: torch.softmax(x[0], -1, out=out[0]))
     if case.op == "softmax_backward":
-        return written(lambda out, x: torch.ops.aten._softmax_backward_data.out(x[0], x[1], -1, x[0].dtype, grad_input=out[0]))
+        return written(
+            lambda out, x: torch.ops.aten._softmax_backward_data.out(x[0], x[1], -1, x[0].dtype, grad_input=out[0])
+        )
     expression = torch_expression(case)
     return lambda out, x: list(expression(*x))
 
@@ -104,25 +106,24 @@ def prepare_cupy(case: Case) -> Compute | None:
 def prepare_ours(case: Case) -> Compute:
     importlib.import_module("gpuforge.torch")
     ops = torch.ops.gpuforge
-    if case.op == "copy_transpose":
-        call = lambda out, x: ops._copy_transpose(x[0], out[0])  # noqa: E731
-    elif case.op == "reduce_sum":
-        call = lambda out, x: ops._reduce_sum(x[0], out[0], case.dim)  # noqa: E731
-    elif case.op == "reduce_amax":
-        call = lambda out, x: ops._reduce(x[0], out[0], case.dim, "amax")  # noqa: E731
-    elif case.op == "softmax":
-        call = lambda out, x: ops._softmax_fwd(x[0], out[0], -1)  # noqa: E731
-    elif case.op == "softmax_backward":
-        call = lambda out, x: ops._softmax_backward(x[0], x[1], out[0], -1)  # noqa: E731
-    elif case.op == "rms_norm":
-        call = lambda out, x: ops._rms_norm(x[0], out[0], x[1], EPS, x[2] if case.residual else None, out[1] if case.residual else None)  # noqa: E731
-    else:
-        call = lambda out, x: ops._layer_norm(  # noqa: E731
-            x[0], out[0], x[1], x[2], EPS, x[3] if case.residual else None, out[1] if case.residual else None
-        )
 
     def run(outputs: list[torch.Tensor], inputs: list[torch.Tensor]) -> list[torch.Tensor]:
-        call(outputs, inputs)
+        x, out = inputs[0], outputs[0]
+        residual = (inputs[-1], outputs[-1]) if case.residual else (None, None)
+        if case.op == "copy_transpose":
+            ops._copy_transpose(x, out)
+        elif case.op == "reduce_sum":
+            ops._reduce_sum(x, out, case.dim)
+        elif case.op == "reduce_amax":
+            ops._reduce(x, out, case.dim, "amax")
+        elif case.op == "softmax":
+            ops._softmax_fwd(x, out, -1)
+        elif case.op == "softmax_backward":
+            ops._softmax_backward(x, inputs[1], out, -1)
+        elif case.op == "rms_norm":
+            ops._rms_norm(x, out, inputs[1], EPS, *residual)
+        else:
+            ops._layer_norm(x, out, inputs[1], inputs[2], EPS, *residual)
         return outputs
 
     return run

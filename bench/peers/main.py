@@ -32,10 +32,17 @@ def chosen(options: argparse.Namespace, cases: list) -> list:
     dtypes = set(options.dtypes.split(",")) if options.dtypes else set(DTYPES)
     if unknown := dtypes - set(DTYPES):
         raise SystemExit(f"gpuforge.bench: no dtype {', '.join(sorted(unknown))}; there are {', '.join(DTYPES)}")
-    if unknown := ops - {case.op for case in cases}:
-        raise SystemExit(f"gpuforge.bench: no op {', '.join(sorted(unknown))}; there are {', '.join(sorted({case.op for case in cases}))}")
+    known = sorted({case.op for case in cases})
+    if unknown := ops - set(known):
+        raise SystemExit(f"gpuforge.bench: no op {', '.join(sorted(unknown))}; there are {', '.join(known)}")
     sizes = set(options.sizes.split(",")) if options.sizes else None
-    left = [case for case in cases if (not ops or case.op in ops) and case.dtype in dtypes and (sizes is None or f"{case.rows}x{case.columns}" in sizes)]
+    left = [
+        case
+        for case in cases
+        if (not ops or case.op in ops)
+        and case.dtype in dtypes
+        and (sizes is None or f"{case.rows}x{case.columns}" in sizes)
+    ]
     if not left:
         raise SystemExit("gpuforge.bench: no case of the table is left by --op, --dtypes and --sizes")
     return left
@@ -46,8 +53,12 @@ def environment() -> dict[str, str]:
 
     import gpuforge
 
-    found = {"gpu": torch.cuda.get_device_name(0), "torch": torch.__version__, "gpuforge": gpuforge.__version__,
-             "date": time.strftime("%Y-%m-%d", time.gmtime())}
+    found = {
+        "gpu": torch.cuda.get_device_name(0),
+        "torch": torch.__version__,
+        "gpuforge": gpuforge.__version__,
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+    }
     for name in ("triton", "cupy"):
         try:
             found[name] = __import__(name).__version__
@@ -72,7 +83,10 @@ def run(arguments: list[str]) -> int:
 
     peers = [name for name in options.peers.split(",") if name]
     if unknown := [name for name in peers if name not in CONTENDERS]:
-        print(f"gpuforge.bench: no peer {', '.join(unknown)}; there are {', '.join(list(CONTENDERS)[1:])}", file=sys.stderr)
+        print(
+            f"gpuforge.bench: no peer {', '.join(unknown)}; there are {', '.join(list(CONTENDERS)[1:])}",
+            file=sys.stderr,
+        )
         return 2
     contenders = ["gpuforge", *[name for name in peers if name != "gpuforge"]]
     cases = chosen(options, quick_table() if options.quick else full_table())
@@ -82,10 +96,21 @@ def run(arguments: list[str]) -> int:
         torch.cuda.empty_cache()
         results.append(result)
         cells = table.row(result, contenders)
-        print(f"[{number}/{len(cases)}] " + "  ".join(cells) + "".join(f"\n    {name}: {note}" for name, note in result.notes.items() if note != "has no such op"), flush=True)
+        print(
+            f"[{number}/{len(cases)}] "
+            + "  ".join(cells)
+            + "".join(f"\n    {name}: {note}" for name, note in result.notes.items() if note != "has no such op"),
+            flush=True,
+        )
         if options.out:  # what is known so far, should it be interrupted
             options.out.write_text(table.as_json(results, environment()))
     if options.markdown:
         print()
         print(table.markdown(results, contenders))
-    return 1 if any(note.startswith("WRONG") for result in results for name, note in result.notes.items() if name == "gpuforge") else 0
+    return (
+        1
+        if any(
+            note.startswith("WRONG") for result in results for name, note in result.notes.items() if name == "gpuforge"
+        )
+        else 0
+    )

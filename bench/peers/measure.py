@@ -44,7 +44,10 @@ def make_buffers(case: Case) -> Buffers:
     sets = min(MOST_SETS, max(2, math.ceil(4 * l2 / moved) + 1))
     inputs = [case.make_inputs(generator)]
     inputs += [[tensor.clone() for tensor in inputs[0]] for _ in range(sets - 1)]
-    outputs = [[torch.empty(shape, dtype=DTYPES[case.dtype], device="cuda") for shape in case.output_shapes] for _ in range(sets)]
+    outputs = [
+        [torch.empty(shape, dtype=DTYPES[case.dtype], device="cuda") for shape in case.output_shapes]
+        for _ in range(sets)
+    ]
     return Buffers(inputs, outputs)
 
 
@@ -87,8 +90,10 @@ def prepare(name: str, case: Case, buffers: Buffers, calls: int, result: Result)
             result.notes[name] = "WRONG: " + problem
             return None
         return Recorded(compute, buffers, calls)
-    except Exception as error:  # noqa: BLE001  a peer's failure costs its column, whatever it raises
-        result.notes[name] = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"[:200]
+    except Exception as error:  # a peer's failure costs its column, whatever it raises
+        result.notes[name] = (
+            f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"[:200]
+        )
         return None
 
 
@@ -124,5 +129,7 @@ def measure(case: Case, contenders: list[str], rounds: int = 15, with_ceiling: b
             continue
         result.microseconds[name] = statistics.median(samples)
         if "gpuforge" in times:
-            result.ratios[name] = statistics.median(peer / ours for peer, ours in zip(samples, times["gpuforge"]))
+            result.ratios[name] = statistics.median(
+                peer / ours for peer, ours in zip(samples, times["gpuforge"], strict=True)
+            )
     return result

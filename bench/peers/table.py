@@ -18,24 +18,40 @@ def row(result: Result, contenders: list[str]) -> list[str]:
     case = result.case
     moved = case.bytes_read() + case.bytes_written()
     ours = result.microseconds.get("gpuforge", math.nan)
-    cells = [case.name, "-" if math.isnan(ours) else f"{ours:.2f}", "-" if math.isnan(ours) else f"{moved / ours / 1e3:.0f}"]
+    cells = [
+        case.name,
+        "-" if math.isnan(ours) else f"{ours:.2f}",
+        "-" if math.isnan(ours) else f"{moved / ours / 1e3:.0f}",
+    ]
     cells.append("-" if math.isnan(result.share()) else f"{100 * result.share():.1f} %")
     for name in contenders:
         if name == "gpuforge":
             continue
         time = result.microseconds.get(name)
         cells.append(f"{time:.2f} ({result.ratios.get(name, math.nan):.2f}x)" if time is not None else "")
-    return cells + ["-" if math.isnan(best_peer(result)) else f"{best_peer(result):.2f}x"]
+    return [*cells, "-" if math.isnan(best_peer(result)) else f"{best_peer(result):.2f}x"]
 
 
 def header(contenders: list[str]) -> list[str]:
-    return ["case", "ours us", "GB/s", "of ceiling", *[f"{name} us" for name in contenders if name != "gpuforge"], "best peer / ours"]
+    return [
+        "case",
+        "ours us",
+        "GB/s",
+        "of ceiling",
+        *[f"{name} us" for name in contenders if name != "gpuforge"],
+        "best peer / ours",
+    ]
 
 
 def markdown(results: list[Result], contenders: list[str]) -> str:
     lines = ["| " + " | ".join(header(contenders)) + " |", "|---" + "|---:" * (len(header(contenders)) - 1) + "|"]
     lines += ["| " + " | ".join(row(result, contenders)) + " |" for result in results]
-    notes = [f"- {result.case.name}, {name}: {note}" for result in results for name, note in result.notes.items() if note != "has no such op"]
+    notes = [
+        f"- {result.case.name}, {name}: {note}"
+        for result in results
+        for name, note in result.notes.items()
+        if note != "has no such op"
+    ]
     return "\n".join(lines) + "\n" + ("\nLeft blank:\n\n" + "\n".join(notes) + "\n" if notes else "")
 
 

@@ -12,11 +12,18 @@ from .cases import EPS, Case
 HELD = 32768  # columns that are held on chip
 WARPS = [triton.Config({}, num_warps=warps) for warps in (4, 8, 16, 32)]
 LOOPS = [triton.Config({"BLOCK": block}, num_warps=warps) for block, warps in ((2048, 4), (4096, 8), (8192, 16))]
-ROW_BLOCKS = [triton.Config({"ROWS": rows}, num_warps=warps) for rows, warps in ((1, 1), (4, 2), (8, 4), (16, 8), (32, 8))]
+ROW_BLOCKS = [
+    triton.Config({"ROWS": rows}, num_warps=warps) for rows, warps in ((1, 1), (4, 2), (8, 4), (16, 8), (32, 8))
+]
 
 
-@triton.autotune([triton.Config({"TILE_M": m, "TILE_N": n}, num_warps=w) for m, n, w in ((32, 32, 4), (64, 64, 4), (64, 64, 8), (128, 64, 8))],
-                 key=["M", "N"])
+@triton.autotune(
+    [
+        triton.Config({"TILE_M": m, "TILE_N": n}, num_warps=w)
+        for m, n, w in ((32, 32, 4), (64, 64, 4), (64, 64, 8), (128, 64, 8))
+    ],
+    key=["M", "N"],
+)
 @triton.jit
 def transpose_kernel(x, out, M, N, TILE_M: tl.constexpr, TILE_N: tl.constexpr):
     row = tl.program_id(0).to(tl.int64) * TILE_M + tl.arange(0, TILE_M)
@@ -45,14 +52,21 @@ def sum_long_kernel(x, out, N, BLOCK: tl.constexpr):
     tl.store(out + tl.program_id(0), tl.sum(total, 0))
 
 
-@triton.autotune([triton.Config({"ROWS": r, "COLUMNS": c}, num_warps=w) for r, c, w in ((16, 64, 4), (32, 128, 8), (64, 64, 8))], key=["M", "N"])
+@triton.autotune(
+    [triton.Config({"ROWS": r, "COLUMNS": c}, num_warps=w) for r, c, w in ((16, 64, 4), (32, 128, 8), (64, 64, 8))],
+    key=["M", "N"],
+)
 @triton.jit
 def sum_columns_kernel(x, out, M, N, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
     column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
     total = tl.zeros([ROWS, COLUMNS], tl.float32)
     for at in range(0, M, ROWS):
         row = at + tl.arange(0, ROWS)
-        total += tl.load(x + row[:, None].to(tl.int64) * N + column[None, :], mask=(row[:, None] < M) & (column[None, :] < N), other=0.0).to(tl.float32)
+        total += tl.load(
+            x + row[:, None].to(tl.int64) * N + column[None, :],
+            mask=(row[:, None] < M) & (column[None, :] < N),
+            other=0.0,
+        ).to(tl.float32)
     tl.store(out + column, tl.sum(total, 0), mask=column < N)
 
 
@@ -115,7 +129,9 @@ def softmax_backward_long_kernel(dy, y, dx, N, BLOCK: tl.constexpr):
 
 @triton.autotune(WARPS, key=["N"])
 @triton.jit
-def norm_kernel(x, weight, bias, residual, out, summed, N, eps, COLUMNS: tl.constexpr, CENTRED: tl.constexpr, RESIDUAL: tl.constexpr):
+def norm_kernel(
+    x, weight, bias, residual, out, summed, N, eps, COLUMNS: tl.constexpr, CENTRED: tl.constexpr, RESIDUAL: tl.constexpr
+):
     start = tl.program_id(0).to(tl.int64) * N
     column = tl.arange(0, COLUMNS)
     inside = column < N
@@ -127,7 +143,9 @@ def norm_kernel(x, weight, bias, residual, out, summed, N, eps, COLUMNS: tl.cons
         row = rounded.to(tl.float32)
     if CENTRED:
         row = tl.where(inside, row - tl.sum(row, 0) / N, 0.0)
-    scaled = row * tl.rsqrt(tl.sum(row * row, 0) / N + eps) * tl.load(weight + column, mask=inside, other=0.0).to(tl.float32)
+    scaled = (
+        row * tl.rsqrt(tl.sum(row * row, 0) / N + eps) * tl.load(weight + column, mask=inside, other=0.0).to(tl.float32)
+    )
     if CENTRED:
         scaled += tl.load(bias + column, mask=inside, other=0.0).to(tl.float32)
     tl.store(out + start + column, scaled, mask=inside)
@@ -154,7 +172,18 @@ def compute(case: Case, outputs: list[torch.Tensor], inputs: list[torch.Tensor])
     elif case.op == "softmax_backward":
         softmax_backward_long_kernel[(m,)](x, inputs[1], out, n)
     elif case.op in ("rms_norm", "layer_norm") and n <= HELD:
-        norm_kernel[(m,)](x, inputs[1], inputs[2] if case.op == "layer_norm" else inputs[1], inputs[-1], out, outputs[-1], n, EPS,
-                          COLUMNS=held, CENTRED=case.op == "layer_norm", RESIDUAL=case.residual)
+        norm_kernel[(m,)](
+            x,
+            inputs[1],
+            inputs[2] if case.op == "layer_norm" else inputs[1],
+            inputs[-1],
+            out,
+            outputs[-1],
+            n,
+            EPS,
+            COLUMNS=held,
+            CENTRED=case.op == "layer_norm",
+            RESIDUAL=case.residual,
+        )
     else:
         raise NotImplementedError(case.name)

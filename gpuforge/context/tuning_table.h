@@ -35,6 +35,11 @@ class TuningTable {
  public:
   void set(TuningKey key, Config config);
   const Config* find(const TuningKey& key) const;  // nullptr: nothing known
+  // For hot paths: an empty table does not have the key made.
+  template <typename MakeKey>
+  const Config* find_by(const MakeKey& make_key) const {
+    return entries_.empty() ? nullptr : find(make_key());
+  }
   std::size_t size() const { return entries_.size(); }
 
  private:

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 namespace gpuforge {
 namespace {
 
@@ -22,6 +24,9 @@ TEST(TuningTable, FindsWhatWasSetLast) {
   EXPECT_EQ(to_string(*table.find(key)), "block=256 vector=8");
   EXPECT_EQ(table.find({"reduce_sum", "best", DType::f32, "4096x1024"}), nullptr);
   EXPECT_EQ(table.size(), 1u);
+  EXPECT_EQ(table.find_by([&] { return key; }), table.find(key));
+  EXPECT_EQ(TuningTable().find_by([]() -> TuningKey { throw std::logic_error("made a key for nothing"); }),
+            nullptr);
   EXPECT_EQ(to_string(Config{}), "-");
 }
 

@@ -262,8 +262,8 @@ std::array<std::int64_t, 3> row_major(int rows, int columns) {
 std::vector<float> launch(Jit& jit, const Launch& launch) {
   const auto device = device::make_sim_device();
   const auto stream = device->make_stream();
-  const auto kernel =
-      jit.kernel(source_from_file(std::filesystem::path(GPUFORGE_EXAMPLES_DIR) / launch.file), "", *device);
+  const auto kernel = jit.kernel(source_from_file(std::filesystem::path(GPUFORGE_EXAMPLES_DIR) / launch.file),
+                                 launch.file == "scale_add.cu" ? "scale_add" : "", *device);
   std::vector<float> in(static_cast<std::size_t>(launch.rows * launch.columns));
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i % 1013) * 0.37f - 11.0f;
   std::vector<float> out(launch.outputs, 0.5f);
@@ -273,6 +273,8 @@ std::vector<float> launch(Jit& jit, const Launch& launch) {
   stream->copy_to_device(to, out.data(), out.size() * sizeof(float));
   if (launch.file == "saxpy.cu")
     (*kernel)(launch.geometry, *stream, 2.5f, from, to, launch.rows * launch.columns);
+  else if (launch.file == "scale_add.cu")
+    (*kernel)(launch.geometry, *stream, to, from, from, static_cast<long long>(launch.columns));
   else if (launch.file == "row_sum_layout.cu")
     (*kernel)(launch.geometry, *stream, to, from, row_major(launch.rows, launch.columns));
   else if (launch.file == "transpose_layout.cu")
@@ -291,6 +293,7 @@ TEST_F(WithClang, ExamplesGiveOnTheSimulatorWhatNvrtcsGive) {
   if (!has_nvrtc(nvrtc)) GTEST_SKIP() << "no NVRTC to compare with";
   const Launch launches[] = {
       {"saxpy.cu", {.grid = {4}, .block = {256}}, 1, 1000, 1000},
+      {"scale_add.cu", {.grid = {4}, .block = {256}}, 1, 1000, 1000},
       {"row_sum.cu", {.grid = {3}, .block = {32, 8}}, 20, 333, 20},
       {"tiled_transpose.cu", {.grid = {3, 2}, .block = {32, 8}}, 50, 70, 3500},
       {"row_sum_layout.cu", {.grid = {3}, .block = {256}}, 20, 333, 20},

@@ -46,6 +46,15 @@ std::map<std::string, std::vector<std::string>> instantiations() {
         "gpuforge::Repeated<double>, gpuforge::Constant<double>>",
         "gpuforge::elementwise_walk<gpuforge::Call<gpuforge::fn::pow, long long, long long>, long long, "
         "unsigned int, 256, 1, 4, gpuforge::Elements<long long>, gpuforge::Elements<int>>"}},
+      {"gpuforge/ops/matmul/matmul.cu",
+       {"gpuforge::matmul_naive<gpuforge::half_t, float>", "gpuforge::matmul_tiled<float, float, 128, 8>",
+        "gpuforge::matmul_tiled<gpuforge::bfloat16_t, float, 64, 16>",
+        "gpuforge::matmul_tiled<double, double, 64, 16>"}},
+      {"gpuforge/ops/reductions/reductions.cu",
+       {"gpuforge::reduce_elements<double, double, double, gpuforge::AddUp, gpuforge::AsNumber, false, 256>",
+        "gpuforge::reduce_elements<gpuforge::half_t, long long, float, gpuforge::Best<true>, "
+        "gpuforge::AsNumber, true, 256>",
+        "gpuforge::reduce_found<long long, float, gpuforge::Best<true>, true, 256>"}},
       {"gpuforge/ops/reduce/reduce.cu",
        {"gpuforge::reduce_rows<float, gpuforge::Sum, 256, 256, 4, 8>",
         "gpuforge::reduce_rows<gpuforge::half_t, gpuforge::ScaledProduct, 512, 512, 8, 8>",

@@ -3,10 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gpuforge/base/embedded.h"
 #include "gpuforge/base/error.h"
 #include "gpuforge/device/cpu_device.h"
 #include "gpuforge/device/device_testing.h"
 #include "gpuforge/memory/pool.h"
+
+namespace gpuforge {
+std::span<const EmbeddedFile> recorded_traces();  // made from recorded/ when this is built
+}
 
 namespace gpuforge::memory {
 namespace {
@@ -188,6 +193,19 @@ TEST(Trace, ThePoolReservesAtMostATenthMoreThanTheLlmLoadNeeds) {
     EXPECT_LE(ratio, 1.10) << to_string(pool->statistics());
     EXPECT_GE(ratio, 1.0);
   }
+}
+
+TEST(Trace, ThePoolReservesAtMostATenthMoreThanARecordedDecoderNeeds) {
+  const auto device = device::make_cpu_device();
+  const std::shared_ptr<device::Stream> streams[] = {device->make_stream()};
+  ASSERT_EQ(recorded_traces().size(), 1u);
+  const Trace trace = parse_trace(recorded_traces()[0].text);
+  EXPECT_GT(trace.size(), 10000u);
+  const auto pool = make_pool(device);
+  for (int round = 0; round < 2; ++round) replay(trace, *pool, streams);
+  const double ratio =
+      static_cast<double>(pool->statistics().peak_reserved_bytes) / static_cast<double>(peak_bytes(trace));
+  EXPECT_LE(ratio, 1.10) << to_string(pool->statistics());
 }
 
 }  // namespace

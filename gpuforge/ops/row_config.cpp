@@ -196,9 +196,8 @@ RowChoice choose_row_config(const RowProblem& problem, std::string_view variant,
     return {{.threads = 1, .rows = kNaiveThreads}, "the naive variant has no choices"};
   }
   if (config != nullptr) return {row_config(*config, problem), "was asked for"};
-  if (table.size() > 0) {  // else there is no need to make its key
-    if (const Config* const tuned = table.find(row_tuning_key(problem, variant)))
-      return {row_config(*tuned, problem), "tuned on this device"};
+  if (const Config* const tuned = table.find_by([&] { return row_tuning_key(problem, variant); })) {
+    return {row_config(*tuned, problem), "tuned on this device"};
   }
   return problem.columns ? choose_columns(problem) : choose_rows(problem, facts.multiprocessors);
 }

@@ -51,11 +51,7 @@ def _place(x: torch.Tensor) -> tuple[int, int]:
 
 def _plain(x: torch.Tensor) -> bool:
     """Nobody traces or watches: the op can be called without torch's dispatcher, which costs as much as the rest."""
-    return (
-        type(x) is torch.Tensor
-        and not torch.compiler.is_compiling()
-        and torch._C._len_torch_dispatch_stack() == 0
-    )
+    return type(x) is torch.Tensor and not torch.compiler.is_compiling() and torch._C._len_torch_dispatch_stack() == 0
 
 
 def _wants_gradient(*tensors: torch.Tensor | None) -> bool:
@@ -161,12 +157,11 @@ class _Reduce(torch.autograd.Function):
 
 
 def _reduced(x: torch.Tensor, dim: int, op: str, keepdim: bool) -> torch.Tensor:
-    shape = list(x.shape)
-    if not -len(shape) <= dim < len(shape):
-        raise IndexError(f"dim {dim} of a tensor with {len(shape)} axes")
-    axis = dim % len(shape)
-    shape[axis : axis + 1] = [1] if keepdim else []
-    out = x.new_empty(shape)
+    rank = x.dim()
+    if not -rank <= dim < rank:
+        raise IndexError(f"dim {dim} of a tensor with {rank} axes")
+    axis = dim % rank
+    out = x.new_empty((*x.shape[:axis], *((1,) if keepdim else ()), *x.shape[axis + 1 :]))
     if op == "sum":
         (_reduce_sum if _plain(x) else torch.ops.gpuforge._reduce_sum)(x, out, dim, keepdim)
     else:
@@ -175,13 +170,11 @@ def _reduced(x: torch.Tensor, dim: int, op: str, keepdim: bool) -> torch.Tensor:
 
 
 def reduce(x: torch.Tensor, dim: int = -1, op: str = "sum", keepdim: bool = False) -> torch.Tensor:
-    """One axis reduced by sum, amax (max), amin (min), prod or mean; added up in float32. sum and mean have gradients."""
+    """One axis reduced by sum, amax (max), amin (min), prod or mean, in float32. sum and mean have gradients."""
     if not _wants_gradient(x):
         return _reduced(x, dim, op, keepdim)
     if op not in ("sum", "mean"):
-        raise NotImplementedError(
-            f"reduce: {op} has no gradient here; call it under torch.no_grad() or on x.detach()"
-        )
+        raise NotImplementedError(f"reduce: {op} has no gradient here; call it under torch.no_grad() or on x.detach()")
     return _Reduce.apply(x, dim, op, keepdim)
 
 
@@ -193,9 +186,7 @@ def reduce_sum(x: torch.Tensor, dim: int = -1, keepdim: bool = False) -> torch.T
 def layer_norm(x: torch.Tensor, weight=None, bias=None, eps: float = 1e-5) -> torch.Tensor:
     """Normalised over the last axis. Forward only."""
     if _wants_gradient(x, weight, bias):
-        raise NotImplementedError(
-            "layer_norm has no gradient here; call it under torch.no_grad() or on x.detach()"
-        )
+        raise NotImplementedError("layer_norm has no gradient here; call it under torch.no_grad() or on x.detach()")
     out = torch.empty_like(x)
     (_layer_norm if _plain(x) else torch.ops.gpuforge._layer_norm)(x, out, weight, bias, eps)
     return out
@@ -238,7 +229,7 @@ _chosen = "kernel"
 def register_softmax_online_backend(
     name: str, forward_impl: _Forward, backward_impl: _Backward | None = None, *, overwrite: bool = False
 ) -> None:
-    """forward_impl(x, dim) and backward_impl(dy, y, dim) for softmax_online; without a backward the reference's is used."""
+    """forward_impl(x, dim) and backward_impl(dy, y, dim) for softmax_online; the reference's backward if None."""
     if not isinstance(name, str) or not name:
         raise ValueError("softmax_online backend: the name is empty")
     if not callable(forward_impl) or not (backward_impl is None or callable(backward_impl)):
@@ -292,11 +283,7 @@ def softmax_online(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
     """softmax over one axis, by the backend that is set ("kernel" unless told otherwise)."""
     if _wants_gradient(x):
         return _Softmax.apply(x, dim, _chosen)
-    return (
-        _kernel_forward(x, dim)
-        if _chosen == "kernel"
-        else _checked(_backends[_chosen][0](x, dim), x, _chosen)
-    )
+    return _kernel_forward(x, dim) if _chosen == "kernel" else _checked(_backends[_chosen][0](x, dim), x, _chosen)
 
 
 # ---- rms_norm --------------------------------------------------------------------------------------------------------

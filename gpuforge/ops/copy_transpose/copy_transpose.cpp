@@ -166,7 +166,7 @@ TransposeChoice choose_transpose(const TransposeProblem& problem, std::string_vi
   check_variant(variant);
   if (variant == "naive") return {{.tile = 0}, "the naive variant has no choices"};
   if (tile_size != 0) return {{.tile = tile_size}, format_text("tile_size {} was asked for", tile_size)};
-  if (const Config* const tuned = table.find(transpose_tuning_key(problem, variant))) {
+  if (const Config* const tuned = table.find_by([&] { return transpose_tuning_key(problem, variant); })) {
     return {transpose_config(variant, *tuned, problem.dtype), "tuned on this device"};
   }
   if (problem.rows <= 1 || problem.columns <= 1)

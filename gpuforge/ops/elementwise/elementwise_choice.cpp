@@ -81,7 +81,8 @@ ElementwiseChoice choose_elementwise(std::int64_t count, DType result, std::stri
                                      const device::DeviceFacts& facts, const TuningTable& table) {
   if (variant == "naive") return {{256, 0, 1}, "one element a thread"};
   GPUFORGE_CHECK(variant == "best", "elementwise: there is no variant '{}'; it has best, naive", variant);
-  if (const Config* const tuned = table.find(elementwise_tuning_key(count, result, variant))) {
+  if (const Config* const tuned =
+          table.find_by([&] { return elementwise_tuning_key(count, result, variant); })) {
     return {elementwise_config(variant, *tuned), "tuned on this device"};
   }
   ElementwiseConfig config;

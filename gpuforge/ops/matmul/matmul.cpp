@@ -123,7 +123,7 @@ MatmulChoice choose_matmul(const MatmulSize& size, DType dtype, std::string_view
                            const device::DeviceFacts& facts, const TuningTable& table) {
   if (variant == "naive") return {{.naive = true}, "one thread an element"};
   GPUFORGE_CHECK(variant == "best", "matmul: there is no variant '{}'; it has best, naive", variant);
-  if (const Config* const tuned = table.find(matmul_tuning_key(size, dtype, variant))) {
+  if (const Config* const tuned = table.find_by([&] { return matmul_tuning_key(size, dtype, variant); })) {
     return {matmul_config(variant, *tuned), "tuned on this device"};
   }
   // The largest tile that still gives every multiprocessor a block; numbers of 8 bytes have no room for 128.

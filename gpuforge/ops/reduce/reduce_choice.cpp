@@ -161,7 +161,7 @@ ReduceChoice choose_reduce(std::string_view who, const ReduceProblem& problem, s
                            const device::DeviceFacts& facts, const TuningTable& table) {
   check_variant(who, variant);
   if (variant == "naive") return {{.naive = true}, "the naive variant has no choices"};
-  if (const Config* const tuned = table.find(reduce_tuning_key(who, problem, variant))) {
+  if (const Config* const tuned = table.find_by([&] { return reduce_tuning_key(who, problem, variant); })) {
     return {reduce_config(who, variant, *tuned), "tuned on this device"};
   }
   return problem.kind == RowsKind::columns ? for_columns(problem, facts.multiprocessors)

@@ -69,7 +69,7 @@ ReduceSumChoice choose_reduce_sum(const ReduceProblem& problem, std::string_view
     const ReduceChoice choice = choose_reduce(kName, problem, variant, facts, table);
     return {to_config(choice.config), choice.reason};
   }
-  if (const Config* const tuned = table.find(reduce_tuning_key(kName, problem, variant))) {
+  if (const Config* const tuned = table.find_by([&] { return reduce_tuning_key(kName, problem, variant); })) {
     check_reduce_sum_config(variant, *tuned);
     return {*tuned, "tuned on this device"};
   }

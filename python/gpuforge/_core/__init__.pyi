@@ -11,7 +11,8 @@ from gpuforge._core import (
     layout as layout,
     memory as memory,
     profiling as profiling,
-    scheduler as scheduler
+    scheduler as scheduler,
+    torch_ops as torch_ops
 )
 
 

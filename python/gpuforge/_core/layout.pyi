@@ -150,7 +150,7 @@ def replace(*arguments: object) -> Any:
     """replace(A, mode, B): B in the place of that mode"""
 
 def take(*arguments: object) -> Any:
-    """take(A, begin, end): these modes alone; end -1: to the last"""
+    """take(A, begin, end): these modes alone"""
 
 def select(*arguments: object) -> Any:
     """select(A, mode, ..): these modes in this order"""
