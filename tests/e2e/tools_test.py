@@ -131,6 +131,13 @@ class CheckHeaders(TreeCase):
     def test_a_header_without_a_guard(self):
         self.assert_refused("check_headers", "cli/a.h", "struct A {};\n", "does not compile alone")
 
+    def test_a_header_that_the_build_compiles_alone(self):
+        header = {"gpuforge/base/b.h": "#pragma once\nstd::string g();\n"}
+        self.write({**header, "gpuforge/base/b.cpp": '#include "gpuforge/base/b.h"\n'})
+        self.assertEqual(self.check("check_headers")[0], 0)
+        self.write({"gpuforge/base/b.cpp": '#include <string>\n#include "gpuforge/base/b.h"\n'})
+        self.assertEqual(self.check("check_headers")[0], 1)
+
 
 class CheckFormat(TreeCase):
     def setUp(self):
