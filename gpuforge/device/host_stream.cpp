@@ -195,12 +195,14 @@ std::unique_ptr<Graph> HostStream::end_capture() {
   }
   device_->capture_ended();
   std::optional<HostNodes> nodes = capture->finish();
+  // Of a capture that is dropped too: a stream that joined it may know it for long.
+  KeptObjects kept = capture->take_kept();
   GPUFORGE_CHECK(
       nodes.has_value(),
       "{}: stream: end_capture: a stream that joined the capture has work this one did not wait for; "
       "record an event there and wait for it here first. The capture is dropped",
       device_->name());
-  return std::make_unique<HostGraph>(device_, std::move(*nodes), capture->take_kept());
+  return std::make_unique<HostGraph>(device_, std::move(*nodes), std::move(kept));
 }
 
 // Nodes and what they need are one object, which launches under way share.

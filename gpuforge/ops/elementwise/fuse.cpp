@@ -26,6 +26,7 @@ namespace {
 using Node = Expression::Node;
 constexpr int kMostDepth = 500;
 constexpr std::size_t kMostArguments = 16;
+constexpr std::size_t kMostInputs = 28;  // of a kernel, whose parameters have 4 KB
 
 Operand as_operand(const std::variant<bool, std::int64_t, double>& number) {
   return std::visit([](auto value) { return Operand(value); }, number);
@@ -100,6 +101,13 @@ class Lowering {
     const bool given = node.kind == Node::Kind::argument;
     if (given && arguments_[node.argument].dtype) return {Source::Kind::input, places_[node.argument]};
     const bool truth = how.truth[place];
+    // A number that was given is an input of the kernel, once for each dtype it takes.
+    for (std::size_t i = 0; given && i < lowered_.numbers.size(); ++i) {
+      const Lowered::Number& known = lowered_.numbers[i];
+      if (known.given && known.argument == node.argument && known.operation == how.operation &&
+          known.truth == truth)
+        return {Source::Kind::constant, i};
+    }
     lowered_.numbers.push_back({given, node.argument, how.operation, truth});
     ConstantBits bits{truth ? DType::i32 : compute_dtype(how.operation), 0};
     if (!given) bits = constant_bits(as_operand(node.number), how.operation, truth);
@@ -310,6 +318,9 @@ Array Fused::operator()(std::span<const Operand> arguments, const ApplyOptions& 
       for (const std::size_t i : given_numbers(lowered)) {
         kernel_inputs.push_back({.constant = true, .bits = lowered.program.constants[i]});
       }
+      GPUFORGE_CHECK(kernel_inputs.size() <= kMostInputs,
+                     "fuse: {} arrays and numbers of a dtype are more than the {} a kernel can have",
+                     kernel_inputs.size(), kMostInputs);
       Context& context = like->context();
       ElementwiseConfig config = options.config != nullptr
                                      ? elementwise_config(options.variant, *options.config)

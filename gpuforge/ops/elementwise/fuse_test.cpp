@@ -76,6 +76,17 @@ TEST_P(Fuse, TakesNumbers) {
   EXPECT_THAT(scale.source(types), HasSubstr("fn::mul::of(x0, n0)"));
 }
 
+// Sixteen arguments, and one number used by every call: the kernel's parameters have room.
+TEST_P(Fuse, TakesManyArguments) {
+  Expression sum = make("add", {x(0), x(15)});
+  for (std::size_t i = 1; i < 15; ++i) sum = make("add", {make("mul", {x(i), x(15)}), sum});
+  const Fused fused(sum, 16);
+  std::vector<Operand> arguments(15, counting({2, 3}).slice(1, {0, 3, 2}));
+  arguments.emplace_back(std::int64_t{2});
+  EXPECT_EQ(numbers(run(fused, arguments)), (std::vector<double>{2, 2 + 2 * 29, 2 + 3 * 29, 2 + 5 * 29}));
+  EXPECT_THAT(error_of([&] { Fused(sum, 17); }), HasSubstr("at most 16 arguments"));
+}
+
 TEST_P(Fuse, WritesIntoOut) {
   const Fused next(make("add", {x(0), x(1)}), 2);
   Array line = counting({8});
