@@ -291,6 +291,9 @@ std::size_t PoolImpl::harvest(std::size_t pages) {
 
 // The hard ways. True when there is memory that there was not before.
 bool PoolImpl::make_room(std::size_t pages) {
+  // Who is busy is asked first: work that ends between a look at its memory and this would be nobody's.
+  Busy busy;
+  if (may_wait_) busy = who_is_busy();
   drain_idle();
   if (virtual_memory_ == nullptr) {
     const std::size_t before = reserved_;
@@ -307,10 +310,7 @@ bool PoolImpl::make_room(std::size_t pages) {
   } else {
     if (harvest(pages) > 0 || take_from_evictables(pages) > 0) return true;
   }
-  if (may_wait_) {
-    WaitFirst wait{busy_streams()};
-    if (!wait.events.empty()) throw wait;
-  }
+  wait_for(std::move(busy));
   return false;
 }
 

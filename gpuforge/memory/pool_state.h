@@ -218,7 +218,13 @@ class PoolImpl final : public Pool, public std::enable_shared_from_this<PoolImpl
   void retire_streams();
   void drain_idle();
   std::optional<Address> wait_for_another(StreamEntry& entry, std::size_t units, unsigned size_class);
-  std::vector<std::shared_ptr<device::Event>> busy_streams();
+  // Streams and blocks with work that somebody may have to wait for.
+  struct Busy {
+    std::vector<std::shared_ptr<device::Stream>> streams;
+    std::vector<std::shared_ptr<device::Event>> events;
+  };
+  Busy who_is_busy() const;
+  void wait_for(Busy busy);  // throws WaitFirst unless there is nobody
 
   // pool_evict.cpp. With the lock held.
   std::size_t take_from_evictables(std::size_t pages);

@@ -177,16 +177,26 @@ std::optional<Address> PoolImpl::wait_for_another(StreamEntry& entry, std::size_
 }
 
 // Events after all that streams with free memory still have to do.
-std::vector<std::shared_ptr<device::Event>> PoolImpl::busy_streams() {
-  std::vector<std::shared_ptr<device::Event>> events;
-  for (StreamEntry& entry : memory_->entries) {
+PoolImpl::Busy PoolImpl::who_is_busy() const {
+  Busy busy;
+  for (const StreamEntry& entry : memory_->entries) {
     if (entry.stream == nullptr || entry.stream->capturing() || entry.stream->done()) continue;
-    events.push_back(record_on(entry));
+    busy.streams.push_back(entry.stream);
   }
   for (const Pending& block : pending_) {
-    if (!block.event->done()) events.push_back(block.event);
+    if (!block.event->done()) busy.events.push_back(block.event);
   }
-  return events;
+  return busy;
+}
+
+void PoolImpl::wait_for(Busy busy) {
+  if (busy.streams.empty() && busy.events.empty()) return;
+  WaitFirst wait{std::move(busy.events)};
+  for (const std::shared_ptr<device::Stream>& stream : busy.streams) {
+    wait.events.push_back(device_->make_event(false));
+    stream->record(*wait.events.back());
+  }
+  throw wait;
 }
 
 }  // namespace gpuforge::memory

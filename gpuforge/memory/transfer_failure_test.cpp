@@ -81,6 +81,8 @@ TEST_F(TransferFailure, ALostContextEndsWhatWaitsForAnEvent) {
 // with the reason, and nobody waits for ever.
 TEST_F(TransferFailure, ALostContextEndsWhatHasPiecesInFlight) {
   std::vector<char> back(100000);
+  const Buffer other(make_device_allocator(device_), 100000, stream_);
+  stream_->synchronize();
   auto engine = std::make_unique<TransferEngine>(
       device_,
       TransferEngineOptions{.limits = {.to_device = {1000, 2, 2000, 2}, .to_host = {1000, 2, 2000, 2}}});
@@ -88,7 +90,7 @@ TEST_F(TransferFailure, ALostContextEndsWhatHasPiecesInFlight) {
   const Transfer transfers[] = {
       engine->to_device(memory_.address(), host_.data(), 100000, {.label = "first"}),
       engine->to_device(memory_.address(), host_.data(), 100000, {.label = "behind it"}),
-      engine->to_host(back.data(), memory_.address(), 100000, {.label = "the other way"})};
+      engine->to_host(back.data(), other.address(), 100000, {.label = "the other way"})};
   ASSERT_TRUE(device::eventually(
       [&] { return transfers[0].status().started_us > 0 && transfers[2].status().started_us > 0; }));
   EXPECT_FALSE(transfers[0].done());
