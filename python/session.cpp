@@ -160,7 +160,6 @@ std::shared_ptr<device::Stream> Session::adopt_stream(device::Device& device, st
 }
 
 void Session::close() {
-  std::deque<Machine> dropped;
   const std::lock_guard lock(mutex_);
   for (const Machine& machine : machines_) {
     try {

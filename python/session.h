@@ -51,7 +51,7 @@ class Session {
   // What the library said since the last call.
   std::vector<std::pair<LogLevel, std::string>> take_messages();
   bool has_messages() const { return waiting_messages_.load(std::memory_order_relaxed) > 0; }
-  // Drops contexts that nobody else has.
+  // Waits for what is queued on the package's own streams.
   void close();
 
  private:

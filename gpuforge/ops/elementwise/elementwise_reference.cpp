@@ -6,6 +6,8 @@
 #include <limits>
 #include <map>
 
+#include "gpuforge/ops/wrapped.h"
+
 namespace gpuforge::ops {
 namespace {
 
@@ -114,23 +116,6 @@ std::uint64_t integer_formula(std::string_view name, std::int64_t a, std::int64_
   const auto below =
       static_cast<std::int64_t>(std::floor(static_cast<long double>(a) / static_cast<long double>(b)));
   return static_cast<std::uint64_t>(name == "mod" ? a - below * b : below);
-}
-
-double wrapped(std::uint64_t value, DType dtype) {
-  switch (dtype) {
-    case DType::i64:
-      return static_cast<double>(static_cast<std::int64_t>(value));
-    case DType::i32:
-      return static_cast<std::int32_t>(value);
-    case DType::i16:
-      return static_cast<std::int16_t>(value);
-    case DType::i8:
-      return static_cast<std::int8_t>(value);
-    case DType::u8:
-      return static_cast<std::uint8_t>(value);
-    default:
-      return value != 0 ? 1 : 0;
-  }
 }
 
 // The ends of i64 as doubles are one past them.

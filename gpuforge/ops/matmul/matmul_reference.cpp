@@ -3,27 +3,9 @@
 #include <cmath>
 #include <vector>
 
+#include "gpuforge/ops/wrapped.h"
+
 namespace gpuforge::ops {
-namespace {
-
-double wrapped(std::uint64_t value, DType dtype) {
-  switch (dtype) {
-    case DType::i64:
-      return static_cast<double>(static_cast<std::int64_t>(value));
-    case DType::i32:
-      return static_cast<std::int32_t>(value);
-    case DType::i16:
-      return static_cast<std::int16_t>(value);
-    case DType::i8:
-      return static_cast<std::int8_t>(value);
-    case DType::u8:
-      return static_cast<std::uint8_t>(value);
-    default:
-      return value != 0 ? 1 : 0;
-  }
-}
-
-}  // namespace
 
 lab::Expected matmul_reference(const lab::HostTensor& a, const lab::HostTensor& b, DType dtype,
                                const lab::EachRow& each_row) {
