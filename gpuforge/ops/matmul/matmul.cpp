@@ -1,6 +1,7 @@
 #include "gpuforge/ops/matmul/matmul.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "gpuforge/base/promotion.h"
 #include "gpuforge/kernels/device_type.h"
@@ -39,13 +40,19 @@ Array with_batch(const Array& array, const Shape& batch) {
 
 void launch(const Array& out, const Array& a, const Array& b, const MatmulProblem& problem,
             const MatmulConfig& config, device::Stream& stream) {
-  const auto kernel = matmul_kernel(a.context(), a.dtype(), config);
-  const memory::Hold uses[] = {out.record_use(stream), a.record_use(stream), b.record_use(stream)};
   const std::int64_t edge = config.naive ? kEdge : config.tile;
   const std::int64_t blocks = ((problem.m + edge - 1) / edge) * ((problem.n + edge - 1) / edge);
+  constexpr std::int64_t kMost = 65535;  // blocks along y and z of a grid
+  GPUFORGE_CHECK(blocks <= std::numeric_limits<std::int32_t>::max() && problem.batches <= kMost * kMost,
+                 "matmul: at most 2^31 - 1 tiles and 65535 * 65535 matrices were expected; found {} tiles of "
+                 "{} and {} matrices",
+                 blocks, edge, problem.batches);
+  const auto kernel = matmul_kernel(a.context(), a.dtype(), config);
+  const memory::Hold uses[] = {out.record_use(stream), a.record_use(stream), b.record_use(stream)};
   device::LaunchConfig launch;
   launch.grid.x = static_cast<std::uint32_t>(blocks);
-  launch.grid.y = static_cast<std::uint32_t>(std::min<std::int64_t>(problem.batches, 65535));
+  launch.grid.z = static_cast<std::uint32_t>((problem.batches + kMost - 1) / kMost);
+  launch.grid.y = static_cast<std::uint32_t>((problem.batches + launch.grid.z - 1) / launch.grid.z);
   launch.block.x = kEdge * kEdge;
   (*kernel)(launch, stream, out, a, b, problem);
 }

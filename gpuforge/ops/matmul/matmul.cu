@@ -53,25 +53,35 @@ struct Accumulate<long long> {
   }
 };
 
+// A block's tile of out. A grid has up to 2^31 blocks along x, 2^16 along y and z, so that 32 bits do.
+struct Block {
+  long long row, column;  // of the tile's first element
+  long long batch;
+};
+template <int kTile>
+__device__ inline Block this_block(const MatmulShape& shape) {
+  const auto across = static_cast<unsigned>((shape.n + kTile - 1) / kTile);
+  return {1LL * (blockIdx.x / across) * kTile, 1LL * (blockIdx.x % across) * kTile,
+          1LL * blockIdx.z * gridDim.y + blockIdx.y};
+}
+
 // One thread an element.
 template <typename T, typename A>
 __global__ void __launch_bounds__(kEdge* kEdge)
     matmul_naive(T* out, const T* a, const T* b, const __grid_constant__ MatmulShape shape) {
-  const long long across = (shape.n + kEdge - 1) / kEdge;
-  const long long row = blockIdx.x / across * kEdge + threadIdx.x / kEdge;
-  const long long column = blockIdx.x % across * kEdge + threadIdx.x % kEdge;
-  if (row >= shape.m || column >= shape.n) return;
-  for (long long batch = blockIdx.y; batch < shape.batches; batch += gridDim.y) {
-    const BatchOffsets begin = batch_offsets(shape, batch);
-    const T* const x = a + begin.at[1] + row * shape.rows[1];
-    const T* const y = b + begin.at[2] + column * shape.columns[2];
-    A sum = 0;
-    for (long long k = 0; k < shape.k; ++k) {
-      sum = Accumulate<A>::of(sum, static_cast<A>(number(x[k * shape.columns[1]])),
-                              static_cast<A>(number(y[k * shape.rows[2]])));
-    }
-    out[begin.at[0] + row * shape.rows[0] + column * shape.columns[0]] = store_as<T>(sum);
+  const Block block = this_block<kEdge>(shape);
+  const long long row = block.row + threadIdx.x / kEdge;
+  const long long column = block.column + threadIdx.x % kEdge;
+  if (row >= shape.m || column >= shape.n || block.batch >= shape.batches) return;
+  const BatchOffsets begin = batch_offsets(shape, block.batch);
+  const T* const x = a + begin.at[1] + row * shape.rows[1];
+  const T* const y = b + begin.at[2] + column * shape.columns[2];
+  A sum = 0;
+  for (long long k = 0; k < shape.k; ++k) {
+    sum = Accumulate<A>::of(sum, static_cast<A>(number(x[k * shape.columns[1]])),
+                            static_cast<A>(number(y[k * shape.rows[2]])));
   }
+  out[begin.at[0] + row * shape.rows[0] + column * shape.columns[0]] = store_as<T>(sum);
 }
 
 // kOuter lines of kDepth elements into tile[depth][outer]; neighbours in memory by neighbouring threads.
@@ -79,17 +89,20 @@ template <typename T, typename A, int kOuter, int kDepth>
 __device__ inline void load_tile(A (&tile)[kDepth][kOuter + 1], const T* from, long long outer_first,
                                  long long outer_count, long long outer_stride, long long depth_first,
                                  long long depth_count, long long depth_stride) {
+  constexpr int kThreads = kEdge * kEdge;
   const bool along_depth = depth_stride == 1 && outer_stride != 1;
+  // A thread's items lie one step apart along one of the two.
+  const int outer = along_depth ? threadIdx.x / kDepth : threadIdx.x % kOuter;
+  const int depth = along_depth ? threadIdx.x % kDepth : threadIdx.x / kOuter;
+  const int outer_step = along_depth ? kThreads / kDepth : 0;
+  const int depth_step = along_depth ? 0 : kThreads / kOuter;
+  const T* item = from + (outer_first + outer) * outer_stride + (depth_first + depth) * depth_stride;
+  const long long step = outer_step * outer_stride + depth_step * depth_stride;
 #pragma unroll
-  for (int i = 0; i < kOuter * kDepth / (kEdge * kEdge); ++i) {
-    const int item = i * kEdge * kEdge + threadIdx.x;
-    const int outer = along_depth ? item / kDepth : item % kOuter;
-    const int depth = along_depth ? item % kDepth : item / kOuter;
-    const long long o = outer_first + outer, d = depth_first + depth;
-    A value = 0;
-    if (o < outer_count && d < depth_count)
-      value = static_cast<A>(number(from[o * outer_stride + d * depth_stride]));
-    tile[depth][outer] = value;
+  for (int i = 0; i < kOuter * kDepth / kThreads; ++i, item += step) {
+    const int o = outer + i * outer_step, d = depth + i * depth_step;
+    const bool inside = outer_first + o < outer_count && depth_first + d < depth_count;
+    tile[d][o] = inside ? static_cast<A>(number(*item)) : A(0);
   }
 }
 
@@ -99,44 +112,41 @@ __global__ void __launch_bounds__(kEdge* kEdge)
   constexpr int kEach = kTile / kEdge;
   __shared__ A a_tile[kDepth][kTile + 1];
   __shared__ A b_tile[kDepth][kTile + 1];
-  const long long across = (shape.n + kTile - 1) / kTile;
-  const long long first_row = blockIdx.x / across * kTile;
-  const long long first_column = blockIdx.x % across * kTile;
+  const Block block = this_block<kTile>(shape);
+  if (block.batch >= shape.batches) return;
+  const BatchOffsets begin = batch_offsets(shape, block.batch);
   const int y = threadIdx.x / kEdge, x = threadIdx.x % kEdge;
-  for (long long batch = blockIdx.y; batch < shape.batches; batch += gridDim.y) {
-    const BatchOffsets begin = batch_offsets(shape, batch);
-    A sums[kEach][kEach] = {};
-    for (long long k = 0; k < shape.k; k += kDepth) {
-      load_tile<T, A, kTile, kDepth>(a_tile, a + begin.at[1], first_row, shape.m, shape.rows[1], k, shape.k,
-                                     shape.columns[1]);
-      load_tile<T, A, kTile, kDepth>(b_tile, b + begin.at[2], first_column, shape.n, shape.columns[2], k,
-                                     shape.k, shape.rows[2]);
-      __syncthreads();
+  A sums[kEach][kEach] = {};
+  for (long long k = 0; k < shape.k; k += kDepth) {
+    load_tile<T, A, kTile, kDepth>(a_tile, a + begin.at[1], block.row, shape.m, shape.rows[1], k, shape.k,
+                                   shape.columns[1]);
+    load_tile<T, A, kTile, kDepth>(b_tile, b + begin.at[2], block.column, shape.n, shape.columns[2], k,
+                                   shape.k, shape.rows[2]);
+    __syncthreads();
+#pragma unroll 2  // all of it would read further ahead than there are registers
+    for (int depth = 0; depth < kDepth; ++depth) {
+      A left[kEach], right[kEach];
 #pragma unroll
-      for (int depth = 0; depth < kDepth; ++depth) {
-        A left[kEach], right[kEach];
-#pragma unroll
-        for (int i = 0; i < kEach; ++i) {
-          left[i] = a_tile[depth][y + i * kEdge];
-          right[i] = b_tile[depth][x + i * kEdge];
-        }
-#pragma unroll
-        for (int i = 0; i < kEach; ++i) {
-#pragma unroll
-          for (int j = 0; j < kEach; ++j) sums[i][j] = Accumulate<A>::of(sums[i][j], left[i], right[j]);
-        }
+      for (int i = 0; i < kEach; ++i) {
+        left[i] = a_tile[depth][y + i * kEdge];
+        right[i] = b_tile[depth][x + i * kEdge];
       }
-      __syncthreads();
+#pragma unroll
+      for (int i = 0; i < kEach; ++i) {
+#pragma unroll
+        for (int j = 0; j < kEach; ++j) sums[i][j] = Accumulate<A>::of(sums[i][j], left[i], right[j]);
+      }
     }
+    __syncthreads();
+  }
 #pragma unroll
-    for (int i = 0; i < kEach; ++i) {
-      const long long row = first_row + y + i * kEdge;
+  for (int i = 0; i < kEach; ++i) {
+    const long long row = block.row + y + i * kEdge;
 #pragma unroll
-      for (int j = 0; j < kEach; ++j) {
-        const long long column = first_column + x + j * kEdge;
-        if (row < shape.m && column < shape.n) {
-          out[begin.at[0] + row * shape.rows[0] + column * shape.columns[0]] = store_as<T>(sums[i][j]);
-        }
+    for (int j = 0; j < kEach; ++j) {
+      const long long column = block.column + x + j * kEdge;
+      if (row < shape.m && column < shape.n) {
+        out[begin.at[0] + row * shape.rows[0] + column * shape.columns[0]] = store_as<T>(sums[i][j]);
       }
     }
   }

@@ -53,6 +53,17 @@ TEST_P(Matmul, ShapesAreNumPys) {
   EXPECT_EQ(product(zeros(context_, {0, 2, 2}, DType::i32, *stream_), square).shape(), (Shape{0, 2, 2}));
 }
 
+TEST_P(Matmul, MoreMatricesThanAGridIsHigh) {
+  const std::int64_t count = 65537;
+  const Array numbers = counting({count, 1, 1});
+  const Array twos = from<std::int32_t>({2}, {1, 1});
+  const std::vector<std::int32_t> doubled =
+      ints(matmul(numbers, twos, {.variant = "naive"}, *stream_).reshape({count}));
+  for (const std::int32_t i : {0, 1, 32767, 32768, 32769, 65535, 65536}) {
+    EXPECT_EQ(doubled[static_cast<std::size_t>(i)], 2 * i);
+  }
+}
+
 TEST_P(Matmul, DtypesMeet) {
   const Array whole = counting({2, 2});
   const Array real = whole.astype(DType::f32, *stream_);
