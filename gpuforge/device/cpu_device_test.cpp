@@ -148,5 +148,17 @@ TEST(HostMemory, AnAddressThatIsNotABlockIsLeftAlone) {
   EXPECT_EQ(on_the_stack, 5);
 }
 
+// Who waited for a stream's last event must not find the stream at work.
+TEST(CpuDevice, AStreamIsDoneWhenItsLastEventIs) {
+  const auto device = make_cpu_device();
+  const auto stream = device->make_stream();
+  const auto event = device->make_event(false);
+  for (int i = 0; i < 3000; ++i) {
+    stream->record(*event);
+    event->synchronize();
+    ASSERT_TRUE(stream->done()) << i;
+  }
+}
+
 }  // namespace
 }  // namespace gpuforge::device

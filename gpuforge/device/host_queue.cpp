@@ -6,9 +6,17 @@
 namespace gpuforge::device {
 
 void HostQueue::push(Work work) {
+  push(Item{std::move(work), false});
+}
+
+void HostQueue::push_told(Work told) {
+  push(Item{std::move(told), true});
+}
+
+void HostQueue::push(Item item) {
   {
     const std::lock_guard lock(mutex_);
-    work_.push_back(std::move(work));
+    work_.push_back(std::move(item));
     if (!thread_.joinable()) {
       try {
         thread_ = std::thread([queue = shared_from_this()] { run(queue); });
@@ -61,13 +69,16 @@ void HostQueue::run(const std::shared_ptr<HostQueue>& queue) {
   for (;;) {
     queue->wake_.wait(lock, [&] { return !queue->work_.empty() || queue->closed_; });
     if (queue->work_.empty()) return;
-    Work work = std::move(queue->work_.front());
+    Item item = std::move(queue->work_.front());
     queue->work_.pop_front();
-    lock.unlock();
-    queue->errors_->run(work);
-    work = nullptr;  // before it counts as completed: who waits finds everything it held released
-    lock.lock();
+    if (!item.told) {
+      lock.unlock();
+      queue->errors_->run(item.work);
+      item.work = nullptr;  // before it counts as completed: who waits finds everything it held released
+      lock.lock();
+    }
     ++queue->completed_;
+    if (item.told) item.work();
     queue->finished_.notify_all();
   }
 }

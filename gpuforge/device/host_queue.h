@@ -25,6 +25,9 @@ class HostQueue : public std::enable_shared_from_this<HostQueue> {
       : errors_(std::move(errors)), kept_(std::move(kept)) {}
 
   void push(Work work);
+  // Work that tells others: it counts as completed from the moment it runs, whoever asks. It must be short,
+  // and call nothing of the queue.
+  void push_told(Work told);
   bool idle() const;
   // For all work pushed before the call. Work of this queue that waits for it would wait for itself: an
   // Error.
@@ -34,6 +37,11 @@ class HostQueue : public std::enable_shared_from_this<HostQueue> {
   WorkErrors& errors() const { return *errors_; }
 
  private:
+  struct Item {
+    Work work;
+    bool told = false;
+  };
+  void push(Item item);
   static void run(const std::shared_ptr<HostQueue>& queue);
 
   const std::shared_ptr<WorkErrors> errors_;
@@ -41,7 +49,7 @@ class HostQueue : public std::enable_shared_from_this<HostQueue> {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable finished_;
-  std::deque<Work> work_;
+  std::deque<Item> work_;
   std::uint64_t pushed_ = 0;
   std::uint64_t completed_ = 0;
   bool closed_ = false;

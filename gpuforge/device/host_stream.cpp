@@ -92,7 +92,9 @@ void HostStream::record(Event& event) {
     return;
   }
   auto point = std::make_shared<HostPoint>();
-  queue_->push([point] { point->reach(); });
+  // An event that is done and a stream that is not, with nothing behind the event, would puzzle who asks
+  // both.
+  queue_->push_told([point] { point->reach(); });
   own.set_recording({std::move(point), nullptr, {}});
 }
 

@@ -240,11 +240,14 @@ std::optional<Address> PoolImpl::take_locked(StreamEntry& entry, Shard& shard, s
 // calls it again.
 template <typename Take>
 void PoolImpl::with_lock(const Take& take) {
-  for (bool waited = false;; waited = true) {
+  // More than once: a driver may call an event done a little before the stream it was recorded on. Not for
+  // ever: others may go on giving the streams work.
+  constexpr int kMostWaits = 4;
+  for (int waits = 0;; ++waits) {
     WaitFirst wait;
     {
       const std::lock_guard lock(mutex_);
-      may_wait_ = !waited;
+      may_wait_ = waits < kMostWaits;
       try {
         retire_streams();
         take();

@@ -274,7 +274,7 @@ class PoolImpl final : public Pool, public std::enable_shared_from_this<PoolImpl
   std::size_t hard_reserved_ = 0;
   std::size_t soft_reserved_ = 0;
   std::uint64_t clock_ = 0;
-  bool may_wait_ = true;    // the call under way has not waited yet
+  bool may_wait_ = true;    // the call under way has not waited often yet
   PoolStatistics counted_;  // what only changes with the lock held
 };
 

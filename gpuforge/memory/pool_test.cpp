@@ -5,7 +5,6 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
-#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -398,42 +397,6 @@ TEST(PoolProperty, LiveBlocksKeepTheirBytes) {
     RC_ASSERT(pool->statistics().reserved_bytes == 0u);
     RC_ASSERT(pool->statistics().blocks == 0u);
   }));
-}
-
-TEST(PoolThreads, BlocksAreNeverSharedBetweenThreads) {
-  const auto device = device::make_cpu_device();
-  PoolOptions options;
-  options.page_bytes = 64 << 10;
-  options.quota_bytes = 64 << 20;
-  const auto pool = make_pool(device, options);
-  const auto shared_stream = device->make_stream();
-  std::atomic<int> wrong = 0;
-  std::vector<std::thread> threads;
-  for (std::size_t t = 0; t < 8; ++t) {
-    threads.emplace_back([&, t] {
-      const auto own = device->make_stream();
-      device::Stream& stream = t % 2 == 0 ? *own : *shared_stream;
-      std::vector<std::pair<device::Address, std::size_t>> held;
-      for (std::size_t i = 0; i < 300; ++i) {
-        const std::size_t bytes = 1 + (i * 7919 + t * 31) % (i % 10 == 0 ? 400'000 : 9'000);
-        const device::Address address = pool->allocate(bytes, stream);
-        stream.fill(address, static_cast<std::uint32_t>(t + 1), 1, bytes);
-        held.emplace_back(address, bytes);
-        if (held.size() < 8) continue;
-        const auto [oldest, oldest_bytes] = held.front();
-        held.erase(held.begin());
-        std::vector<unsigned char> host(oldest_bytes);
-        stream.copy_to_host(host.data(), oldest, oldest_bytes);
-        stream.synchronize();
-        for (const unsigned char byte : host) wrong += byte == t + 1 ? 0 : 1;
-        pool->free(oldest, oldest_bytes, stream);
-      }
-      for (const auto& [address, bytes] : held) pool->free(address, bytes, stream);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(wrong, 0);
-  EXPECT_EQ(pool->statistics().blocks, 0u);
 }
 
 }  // namespace
