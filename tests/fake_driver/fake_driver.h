@@ -87,7 +87,7 @@ class FakeDriver {
   }
 
   // From now on `function` (its name without _v2) answers `code`; 0 lets it work again. A sticky code makes
-  // every later call answer the same.
+  // every later call answer the same, and nothing is copied or filled any more.
   void fail(const char* function, int code) {
     call<void(const char*, int)>("fake_cuda_fail", function, code);
   }

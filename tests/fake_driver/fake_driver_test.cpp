@@ -197,6 +197,24 @@ TEST_F(Fake, StickyErrorsStickAndShutdownEndsAll) {
   EXPECT_EQ(driver_->stream_destroy.raw(stream_), Result::deinitialized);
 }
 
+TEST_F(Fake, NothingIsCopiedAfterAStickyError) {
+  const DevicePointer pointer = allocate(4);
+  std::uint32_t copied = 7;
+  std::promise<void> gate;
+  std::shared_future<void> open = gate.get_future().share();
+  driver_->launch_host_func(
+      "wait", stream_, [](void* future) { static_cast<std::shared_future<void>*>(future)->wait(); }, &open);
+  driver_->memcpy_dtoh_async("copy", &copied, pointer, 4, stream_);
+  std::promise<void> past;
+  driver_->launch_host_func(
+      "tell", stream_, [](void* promise) { static_cast<std::promise<void>*>(promise)->set_value(); }, &past);
+  fake_.fail("cuStreamQuery", 700);
+  EXPECT_EQ(driver_->stream_query.raw(stream_), Result::illegal_address);
+  gate.set_value();
+  past.get_future().wait();
+  EXPECT_EQ(copied, 7u);
+}
+
 TEST_F(Fake, ACaptureRecordsReplaysAndUpdates) {
   const DevicePointer pointer = allocate(1);
   driver_->memset_d8_async("fill", pointer, 7, 1, stream_);

@@ -104,7 +104,11 @@ Entered enter(const char* function, Needs needs, During capture) {
     entered.result = s.sticky;
   } else if (const auto failure = s.failures.find(function); failure != s.failures.end()) {
     entered.result = failure->second;
-    if (is_sticky(failure->second)) s.sticky = failure->second;
+    if (is_sticky(failure->second)) {
+      s.sticky = failure->second;
+      const std::lock_guard stop(s.moving);
+      s.lost = true;
+    }
   } else if (needs == Needs::context && (context_stack().empty() || context_stack().back() == nullptr)) {
     entered.result = Result::invalid_context;
   } else if (needs == Needs::context && context_stack().back()->retained == 0) {
@@ -134,6 +138,12 @@ CUstream_st* find_stream(cuda::RawStream stream) {
 }
 
 Result submit(cuda::RawStream handle, NodeKind kind, Work work) {
+  if (kind == NodeKind::copy || kind == NodeKind::fill) {
+    work = [move = std::move(work)] {
+      const std::shared_lock running(state().moving);
+      if (!state().lost) move();
+    };
+  }
   CUstream_st* const stream = find_stream(handle);
   if (stream == nullptr) return Result::invalid_handle;
   if (handle == nullptr) {
@@ -184,6 +194,7 @@ void fake_cuda_reset() {
   const std::lock_guard lock(s.mutex);
   s.failures.clear();
   s.sticky = gpuforge::cuda::Result::success;
+  s.lost = false;
   s.shut_down = false;
   s.initialized = false;
   s.synchronizes = 0;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <shared_mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -173,6 +174,8 @@ struct State {
   // Trouble.
   std::map<std::string, Result> failures;
   Result sticky = Result::success;
+  std::shared_mutex moving;  // held shared by each copy and fill that runs
+  bool lost = false;         // the context, to a sticky error: nothing is copied or filled any more
   bool shut_down = false;
 
   // Objects.
