@@ -1,12 +1,10 @@
 #include "cli/lab_session.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 
 #include "gpuforge/device/open_device.h"
-#include "gpuforge/lab/tuning_cache.h"
 #include "gpuforge/ops/registry.h"
+#include "gpuforge/ops/tuned_choices.h"
 
 namespace gpuforge::cli {
 namespace {
@@ -19,33 +17,6 @@ std::shared_ptr<Context> make_context(Session& session, std::shared_ptr<device::
   return Context::make(std::move(device), std::move(options));
 }
 
-// Whether an op of the library has the configuration of a record. A kernel file judges for itself.
-lab::StillHas still_has(const device::DeviceFacts& facts) {
-  struct Known {
-    std::map<std::string, lab::Op> ops;
-    std::map<std::string, std::set<Config>> configs;  // by op, variant and problem
-  };
-  const auto known = std::make_shared<Known>();
-  for (lab::Op& op : ops::all_ops()) known->ops.emplace(op.name, std::move(op));
-  return [known, facts](const lab::TuningRecord& record) {
-    const auto op = known->ops.find(record.key.op);
-    if (op == known->ops.end()) return true;
-    const std::string& variant = record.key.variant;
-    const auto [configs, is_new] = known->configs.try_emplace(
-        format_text("{} {} {}", record.key.op, variant, to_string(record.problem)));
-    if (is_new) {
-      try {
-        for (Config& config : op->second.configs(record.problem, variant, facts))
-          configs->second.insert(std::move(config));
-        configs->second.insert(op->second.choose(record.problem, variant, facts, {}).config);
-      } catch (const Error&) {
-        configs->second.clear();  // it has lost the variant, an option, or such shapes
-      }
-    }
-    return configs->second.contains(record.config);
-  };
-}
-
 }  // namespace
 
 std::optional<std::filesystem::path> tuning_folder(const Session& session) {
@@ -56,13 +27,7 @@ std::optional<std::filesystem::path> tuning_folder(const Session& session) {
 TuningTable tuning_for(const Session& session, const device::DeviceFacts& facts) {
   const auto folder = tuning_folder(session);
   if (!session.tuning || !folder || facts.kind == device::DeviceKind::cpu) return {};
-  TuningTable table = lab::load_tuning_table(*folder, facts, *session.log, still_has(facts));
-  if (table.size() > 0) {
-    session.log->info("{} {} tuned on {} ({}), from {}", table.size(),
-                      table.size() == 1 ? "choice was" : "choices were", facts.name, facts.product,
-                      folder->string());
-  }
-  return table;
+  return ops::tuned_choices(*folder, facts, *session.log);
 }
 
 std::vector<lab::Op> named_ops(std::span<const std::string> names) {

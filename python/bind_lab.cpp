@@ -239,20 +239,31 @@ nb::object bench(nb::handle what, nb::handle device_name, nb::handle shape, nb::
 }
 
 nb::object tune(nb::handle what, nb::handle device_name, nb::handle shape, nb::handle dtype,
-                const std::string& variant, nb::handle options, std::optional<double> seconds) {
+                const std::string& variant, nb::handle options, std::optional<double> seconds, bool keep) {
   const lab::Op op = op_from(what);
   const auto context = lab_context(device_name);
+  const auto folder = keep ? session().tuning_folder() : std::nullopt;
   lab::TuneRequest request;
   request.problem = problem_from(op, shape, dtype, options);
   request.variant = lab::find_variant(op, variant).name;
   request.seconds = seconds;
-  const lab::TuneResult result = released([&] { return lab::tune(op, request, context); });
+  const lab::TuneResult result = released([&] {
+    if (!folder) return lab::tune(op, request, context);
+    const std::vector<lab::TuningRecord> known = lab::read_tuning(*folder, *session().log());
+    return lab::tune(op, request, context, {.known = known, .keep = [&](const lab::TuningRecord& record) {
+                                              lab::append_tuning(*folder, record);
+                                            }});
+  });
   nb::dict made;
   made["op"] = op.name;
   made["device"] = context->device().facts().name;
   made["space"] = result.space;
   made["unit"] = std::string(lab::cost_unit(context->device().facts()));
   made["ended"] = result.ended;
+  made["kept_in"] =
+      folder ? nb::object(
+                   nb::str(lab::tuning_file(*folder, lab::tuned_device(context->device().facts())).c_str()))
+             : nb::object(nb::none());
   nb::list records;
   for (const lab::TuningRecord& record : result.records) records.append(json_value(lab::to_json(record)));
   made["records"] = records;
@@ -331,12 +342,15 @@ void bind_lab(nb::module_& m) {
   sub.def(
       "tune", &tune, nb::arg("what"), nb::kw_only(), nb::arg("device") = nb::none(),
       nb::arg("shape") = nb::none(), nb::arg("dtype") = nb::none(), nb::arg("variant") = "",
-      nb::arg("options") = nb::none(), nb::arg("seconds") = nb::none(),
+      nb::arg("options") = nb::none(), nb::arg("seconds") = nb::none(), nb::arg("keep") = true,
       nb::sig(
           "def tune(what: object, *, device: str | None = None, shape: object = None, dtype: object = None, "
           "variant: str = '', "
-          "options: dict[str, object] | None = None, seconds: float | None = None) -> dict[str, typing.Any]"),
-      "Which of an op's configurations is fastest.");
+          "options: dict[str, object] | None = None, seconds: float | None = None, keep: bool = True) -> "
+          "dict[str, typing.Any]"),
+      "Which of an op's configurations is fastest. Results are kept beside the command's (`gpuforge tune`), "
+      "and "
+      "programs that start later choose by them.");
 }
 
 }  // namespace gpuforge::python

@@ -240,9 +240,4 @@ TuningTable tuning_table(std::span<const TuningRecord> records, const TunedDevic
   return table;
 }
 
-TuningTable load_tuning_table(const fs::path& folder, const device::DeviceFacts& facts, Log& log,
-                              const StillHas& still_has) {
-  return tuning_table(read_tuning(folder, log), tuned_device(facts), still_has);
-}
-
 }  // namespace gpuforge::lab

@@ -83,7 +83,5 @@ using StillHas = std::function<bool(const TuningRecord&)>;
 // it were the default there.
 TuningTable tuning_table(std::span<const TuningRecord> records, const TunedDevice& device,
                          const StillHas& still_has = {});
-TuningTable load_tuning_table(const std::filesystem::path& folder, const device::DeviceFacts& facts, Log& log,
-                              const StillHas& still_has = {});
 
 }  // namespace gpuforge::lab

@@ -73,13 +73,42 @@ def test_candidates_may_return_and_raise():
 def test_bench_and_tune():
     result = gf.lab.bench("copy_transpose", shape=(64, 64), dtype="float32", device="cpu", seconds=0.05, repetitions=2)
     assert result["good"] and result["median_ms"] > 0 and result["gb_per_s"] > 0
-    tuned = gf.lab.tune("copy_transpose", shape=(32, 32), dtype="float32", device="sim", seconds=20)
+    tuned = gf.lab.tune("copy_transpose", shape=(32, 32), dtype="float32", device="sim", seconds=20, keep=False)
+    assert tuned["kept_in"] is None
     assert tuned["space"] > 0 and tuned["unit"] == "proxy" and tuned["best"]
     assert "smoke" in gf.lab.suites() and gf.lab.suite_cases("smoke")
 
 
 def run(*arguments):
     return subprocess.run([sys.executable, "-m", *arguments], capture_output=True, text=True, timeout=240)
+
+
+TUNE = """
+import logging, sys
+logging.basicConfig(level=logging.INFO, stream=sys.stdout)
+import gpuforge as gf
+tuned = gf.lab.tune("copy_transpose", shape=(32, 32), dtype="float32", device="sim", seconds=20)
+print("kept", len(open(tuned["kept_in"]).readlines()) >= len(tuned["records"]) > 0)
+"""
+USE = """
+import logging, sys
+logging.basicConfig(level=logging.INFO, stream=sys.stdout)
+import gpuforge as gf
+gf.zeros((2, 2), device="sim")
+"""
+
+
+def test_later_programs_choose_by_what_was_tuned(tmp_path):
+    environment = {**os.environ, "GPUFORGE_CACHE_DIR": str(tmp_path), "GPUFORGE_LOG": "info"}
+
+    def output(program):
+        return subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=240, check=True
+        ).stdout
+
+    assert "tuned on sim" not in output(USE)
+    assert "kept True" in output(TUNE)
+    assert "1 choice was tuned on sim" in output(USE)
 
 
 def test_env_check():

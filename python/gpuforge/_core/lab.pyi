@@ -29,5 +29,7 @@ def bench(what: object, *, device: str | None = None, shape: object = None, dtyp
     Verified first, then measured; counted instead where the device is the simulator.
     """
 
-def tune(what: object, *, device: str | None = None, shape: object = None, dtype: object = None, variant: str = '', options: dict[str, object] | None = None, seconds: float | None = None) -> dict[str, Any]:
-    """Which of an op's configurations is fastest."""
+def tune(what: object, *, device: str | None = None, shape: object = None, dtype: object = None, variant: str = '', options: dict[str, object] | None = None, seconds: float | None = None, keep: bool = True) -> dict[str, Any]:
+    """
+    Which of an op's configurations is fastest. Results are kept beside the command's (`gpuforge tune`), and programs that start later choose by them.
+    """
