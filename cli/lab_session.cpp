@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gpuforge/device/open_device.h"
+#include "gpuforge/lab/tuning_cache.h"
 #include "gpuforge/ops/registry.h"
 #include "gpuforge/ops/tuned_choices.h"
 
@@ -20,14 +21,12 @@ std::shared_ptr<Context> make_context(Session& session, std::shared_ptr<device::
 }  // namespace
 
 std::optional<std::filesystem::path> tuning_folder(const Session& session) {
-  if (!session.settings.cache_dir) return std::nullopt;
-  return *session.settings.cache_dir / "tuning";
+  return lab::tuning_folder(session.settings.cache_dir);
 }
 
 TuningTable tuning_for(const Session& session, const device::DeviceFacts& facts) {
   const auto folder = tuning_folder(session);
-  if (!session.tuning || !folder || facts.kind == device::DeviceKind::cpu) return {};
-  return ops::tuned_choices(*folder, facts, *session.log);
+  return session.tuning && folder ? ops::tuned_choices(*folder, facts, *session.log) : TuningTable{};
 }
 
 std::vector<lab::Op> named_ops(std::span<const std::string> names) {

@@ -242,7 +242,12 @@ nb::object tune(nb::handle what, nb::handle device_name, nb::handle shape, nb::h
                 const std::string& variant, nb::handle options, std::optional<double> seconds, bool keep) {
   const lab::Op op = op_from(what);
   const auto context = lab_context(device_name);
-  const auto folder = keep ? session().tuning_folder() : std::nullopt;
+  const auto folder = keep ? lab::tuning_folder(session().jit().cache_dir) : std::nullopt;
+  if (keep && !folder) {
+    session().log()->warning(
+        "tune: results are not kept: there is no cache folder, since HOME is not set; name one in "
+        "GPUFORGE_CACHE_DIR, or say keep=False");
+  }
   lab::TuneRequest request;
   request.problem = problem_from(op, shape, dtype, options);
   request.variant = lab::find_variant(op, variant).name;
@@ -348,9 +353,8 @@ void bind_lab(nb::module_& m) {
           "variant: str = '', "
           "options: dict[str, object] | None = None, seconds: float | None = None, keep: bool = True) -> "
           "dict[str, typing.Any]"),
-      "Which of an op's configurations is fastest. Results are kept beside the command's (`gpuforge tune`), "
-      "and "
-      "programs that start later choose by them.");
+      "Which of an op's configurations is fastest. What it finds is kept beside the command's (`gpuforge "
+      "tune`), and Python programs and the command choose by it when they start.");
 }
 
 }  // namespace gpuforge::python

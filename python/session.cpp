@@ -1,6 +1,7 @@
 #include "python/session.h"
 
 #include "gpuforge/device/open_device.h"
+#include "gpuforge/lab/tuning_cache.h"
 #include "gpuforge/ops/tuned_choices.h"
 
 namespace gpuforge::python {
@@ -61,11 +62,6 @@ std::vector<std::pair<LogLevel, std::string>> Session::take_messages() {
   return std::exchange(messages_, {});
 }
 
-std::optional<std::filesystem::path> Session::tuning_folder() const {
-  if (!jit_.cache_dir) return std::nullopt;
-  return *jit_.cache_dir / "tuning";
-}
-
 Machine* Session::find(std::string_view device_name) {
   const std::lock_guard lock(mutex_);
   for (const auto& [name, machine] : names_) {
@@ -81,7 +77,7 @@ Machine& Session::add(std::shared_ptr<device::Device> device, std::string_view a
     ContextOptions options;
     options.jit = jit_;
     options.log = log_;
-    if (const auto folder = tuning_folder())
+    if (const auto folder = lab::tuning_folder(jit_.cache_dir))
       options.tuning = ops::tuned_choices(*folder, device->facts(), *log_);
     auto context = Context::make(std::move(device), std::move(options));
     auto stream = context->make_stream();

@@ -47,8 +47,6 @@ class Session {
   cuda::SearchOptions search() const { return jit_.search; }
   const jit::JitOptions& jit() const { return jit_; }
   const std::shared_ptr<Log>& log() const { return log_; }
-  // Where results of tuning are kept, the command's too; nothing when there is no cache folder.
-  std::optional<std::filesystem::path> tuning_folder() const;
 
   // What the library said since the last call.
   std::vector<std::pair<LogLevel, std::string>> take_messages();

@@ -107,10 +107,5 @@ def run(arguments: list[str]) -> int:
     if options.markdown:
         print()
         print(table.markdown(results, contenders))
-    return (
-        1
-        if any(
-            note.startswith("WRONG") for result in results for name, note in result.notes.items() if name == "gpuforge"
-        )
-        else 0
-    )
+    wrong = any(result.notes.get("gpuforge", "").startswith("WRONG") for result in results)
+    return 1 if wrong else 0

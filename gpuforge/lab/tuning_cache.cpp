@@ -95,6 +95,11 @@ TunedDevice tuned_device(const device::DeviceFacts& facts) {
   return {facts.product, arch};
 }
 
+std::optional<fs::path> tuning_folder(const std::optional<fs::path>& cache_dir) {
+  if (!cache_dir) return std::nullopt;
+  return *cache_dir / "tuning";
+}
+
 fs::path tuning_file(const fs::path& folder, const TunedDevice& device) {
   std::string stem;
   const bool twice = device.product.ends_with(device.arch);  // the simulator's

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,6 +49,8 @@ struct TuningRecord {
 bool same_candidate(const TuningRecord& one, const TuningRecord& other);
 std::string utc_now();
 
+// Within a cache folder; nothing without one.
+std::optional<std::filesystem::path> tuning_folder(const std::optional<std::filesystem::path>& cache_dir);
 std::filesystem::path tuning_file(const std::filesystem::path& folder, const TunedDevice& device);
 
 // One write to the device's file. io or unavailable Error.

@@ -109,6 +109,10 @@ def test_later_programs_choose_by_what_was_tuned(tmp_path):
     assert "tuned on sim" not in output(USE)
     assert "kept True" in output(TUNE)
     assert "1 choice was tuned on sim" in output(USE)
+    for name in ("GPUFORGE_CACHE_DIR", "HOME", "XDG_CACHE_HOME"):
+        environment.pop(name, None)
+    nowhere = output(TUNE.replace('open(tuned["kept_in"])', "open('/dev/null')"))
+    assert "results are not kept" in nowhere and "kept False" in nowhere
 
 
 def test_env_check():

@@ -105,9 +105,8 @@ Entered enter(const char* function, Needs needs, During capture) {
   } else if (const auto failure = s.failures.find(function); failure != s.failures.end()) {
     entered.result = failure->second;
     if (is_sticky(failure->second)) {
-      s.sticky = failure->second;
       const std::lock_guard stop(s.moving);
-      s.lost = true;
+      s.sticky = failure->second;
     }
   } else if (needs == Needs::context && (context_stack().empty() || context_stack().back() == nullptr)) {
     entered.result = Result::invalid_context;
@@ -141,7 +140,7 @@ Result submit(cuda::RawStream handle, NodeKind kind, Work work) {
   if (kind == NodeKind::copy || kind == NodeKind::fill) {
     work = [move = std::move(work)] {
       const std::shared_lock running(state().moving);
-      if (!state().lost) move();
+      if (state().sticky == Result::success) move();
     };
   }
   CUstream_st* const stream = find_stream(handle);
@@ -194,7 +193,6 @@ void fake_cuda_reset() {
   const std::lock_guard lock(s.mutex);
   s.failures.clear();
   s.sticky = gpuforge::cuda::Result::success;
-  s.lost = false;
   s.shut_down = false;
   s.initialized = false;
   s.synchronizes = 0;

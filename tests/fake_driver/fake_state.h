@@ -173,9 +173,8 @@ struct State {
 
   // Trouble.
   std::map<std::string, Result> failures;
-  Result sticky = Result::success;
-  std::shared_mutex moving;  // held shared by each copy and fill that runs
-  bool lost = false;         // the context, to a sticky error: nothing is copied or filled any more
+  Result sticky = Result::success;  // the context is lost to it; set with `moving` held as well
+  std::shared_mutex moving;         // held shared by each copy and fill that runs
   bool shut_down = false;
 
   // Objects.

@@ -31,5 +31,5 @@ def bench(what: object, *, device: str | None = None, shape: object = None, dtyp
 
 def tune(what: object, *, device: str | None = None, shape: object = None, dtype: object = None, variant: str = '', options: dict[str, object] | None = None, seconds: float | None = None, keep: bool = True) -> dict[str, Any]:
     """
-    Which of an op's configurations is fastest. Results are kept beside the command's (`gpuforge tune`), and programs that start later choose by them.
+    Which of an op's configurations is fastest. What it finds is kept beside the command's (`gpuforge tune`), and Python programs and the command choose by it when they start.
     """
