@@ -82,6 +82,11 @@ struct PythonScheduler {
 
 // Keeps its scheduler.
 struct PythonTask {
+  // Without the interpreter's lock: whoever has the executor's may wait for it.
+  sched::TaskStatus status() const {
+    return released([&] { return scheduler->running().status(id); });
+  }
+
   std::shared_ptr<PythonScheduler> scheduler;
   sched::TaskId id;
   std::shared_ptr<Raised> raised;
@@ -105,7 +110,7 @@ nb::dict status_dict(const sched::TaskStatus& status) {
 
 void wait(PythonTask& self) {
   released([&] { self.scheduler->running().wait(self.id); });
-  const sched::TaskStatus status = self.scheduler->running().status(self.id);
+  const sched::TaskStatus status = self.status();
   if (status.state == sched::TaskState::completed) return;
   if (self.raised->error.is_valid()) {
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(self.raised->error.ptr())), self.raised->error.ptr());
@@ -151,13 +156,10 @@ void bind_sched(nb::module_& m) {
              return released([&] { return self.scheduler->running().cancel(self.id); });
            })
       .def(
-          "status", [](PythonTask& self) { return status_dict(self.scheduler->running().status(self.id)); },
+          "status", [](PythonTask& self) { return status_dict(self.status()); },
           nb::sig("def status(self) -> dict[str, typing.Any]"))
-      .def_prop_ro(
-          "state",
-          [](PythonTask& self) { return std::string(name(self.scheduler->running().status(self.id).state)); })
-      .def_prop_ro("name",
-                   [](PythonTask& self) { return self.scheduler->running().status(self.id).task.name; })
+      .def_prop_ro("state", [](PythonTask& self) { return std::string(name(self.status().state)); })
+      .def_prop_ro("name", [](PythonTask& self) { return self.status().task.name; })
       .def(
           "__await__",
           [](nb::handle self) {

@@ -96,7 +96,7 @@ struct Executor::State {
   void collect(std::unique_lock<std::mutex>& lock);
   void collect_one(TaskId id, Runner& runner, std::unique_lock<std::mutex>& lock);
   void wake_those_due();
-  void drop_ended();
+  void drop_ended(std::unique_lock<std::mutex>& lock);
   Clock::time_point next_look() const;
 
   const std::shared_ptr<device::Device> device;
@@ -121,7 +121,7 @@ void Executor::State::run() {
     scheduler.advance(now_us());
     wake_those_due();
     start_pieces(lock);
-    drop_ended();
+    drop_ended(lock);
     ended.notify_all();
     if (stopping && scheduler.all_ended() && in_flight.empty()) return;
     const Clock::time_point until = next_look();
@@ -150,12 +150,20 @@ void Executor::State::wake_those_due() {
   }
 }
 
-// A task that has ended, and whose piece is done, keeps nothing of the device.
-void Executor::State::drop_ended() {
-  std::erase_if(runners, [&](const auto& item) {
-    const auto& [id, runner] = item.second;
-    return !runner.in_flight && is_end(scheduler.state(id));
-  });
+// A task that has ended, and whose piece is done, keeps nothing of the device. Bodies go without the lock, as
+// they are called: what they wait for may wait for it.
+void Executor::State::drop_ended(std::unique_lock<std::mutex>& lock) {
+  std::vector<Runner> dropped;
+  for (auto each = runners.begin(); each != runners.end();) {
+    auto& [id, runner] = each->second;
+    const bool over = !runner.in_flight && is_end(scheduler.state(id));
+    if (over) dropped.push_back(std::move(runner));
+    each = over ? runners.erase(each) : std::next(each);
+  }
+  if (dropped.empty()) return;
+  lock.unlock();
+  dropped.clear();
+  lock.lock();
 }
 
 void Executor::State::start_pieces(std::unique_lock<std::mutex>& lock) {
@@ -232,24 +240,32 @@ void Executor::State::collect_one(TaskId id, Runner& runner, std::unique_lock<st
   }
   lock.lock();
   if (!done) return;
-  runner.in_flight = false;
-  std::erase(in_flight, id);
   const double now = now_us();
   if (pieces.size() < kMostPieces)
     pieces.push_back({id, runner.started_us, thrown ? now - runner.started_us : used_us});
   if (thrown) {
-    runner.stream.reset();
     scheduler.fail(id, now, text_of(thrown), used_us);
-    return;
+  } else {
+    if (after == After::rest) {
+      const bool again = std::exchange(runner.woken, false);
+      runner.wake_at_us = again ? now : std::min(runner.wake_at_us, wake_at);
+    }
+    scheduler.piece_done(id, now, used_us, after);
   }
-  if (after == After::rest) {
-    const bool again = std::exchange(runner.woken, false);
-    runner.wake_at_us = again ? now : std::min(runner.wake_at_us, wake_at);
+  if (!is_admitted(scheduler.state(id))) {
+    lock.unlock();
+    std::string why;
+    try {
+      if (!thrown) runner.body->release();
+    } catch (...) {
+      why = text_of(std::current_exception());
+    }
+    runner.stream.reset();
+    lock.lock();
+    if (!why.empty()) scheduler.fail(id, now_us(), why, 0);  // unless it has ended
   }
-  scheduler.piece_done(id, now, used_us, after);
-  if (is_admitted(scheduler.state(id))) return;
-  runner.body->release();
-  runner.stream.reset();
+  runner.in_flight = false;  // from here on it may be forgotten
+  std::erase(in_flight, id);
 }
 
 Executor::Executor(std::shared_ptr<device::Device> device, SchedulerConfig config,
@@ -324,13 +340,16 @@ void Executor::cancel_all(std::string message) {
 }
 
 void Executor::forget(TaskId id) {
+  State::Runner forgotten;  // goes without the lock
   const std::lock_guard lock(state_->mutex);
   const auto found = state_->runners.find(State::key(id));
   GPUFORGE_CHECK(found == state_->runners.end() || !found->second.second.in_flight,
                  "sched: task {} still has a piece on the device; wait for it before it is forgotten",
                  state_->scheduler.task_name(id));
   state_->scheduler.forget(id);
-  if (found != state_->runners.end()) state_->runners.erase(found);
+  if (found == state_->runners.end()) return;
+  forgotten = std::move(found->second.second);
+  state_->runners.erase(found);
 }
 
 void Executor::wait(TaskId id) {

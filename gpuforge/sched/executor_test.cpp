@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <future>
 #include <stdexcept>
 #include <thread>
 
@@ -151,6 +152,50 @@ TEST_P(ExecutorTest, ARestingTaskIsWokenEvenWhileItRuns) {
   }
   executor.wait(id);
   EXPECT_EQ(executor.status(id).state, TaskState::completed);
+}
+
+// Asks, from another thread, whenever it is called and when it goes; whoever answers needs the executor's
+// lock.
+class Asks final : public Body {
+ public:
+  Asks(std::function<bool()> ask, std::vector<std::string>& unanswered)
+      : ask_(std::move(ask)), unanswered_(unanswered) {}
+  ~Asks() override { note("destroyed"); }
+  void submit(Piece&) override { note("submit"); }
+  After done(double) override {
+    note("done");
+    return After::finished;
+  }
+  void release() override {
+    note("release");
+    throw std::runtime_error("too late to matter");
+  }
+
+ private:
+  void note(const char* when) {
+    if (!ask_()) unanswered_.push_back(when);
+  }
+  std::function<bool()> ask_;
+  std::vector<std::string>& unanswered_;
+};
+
+TEST_P(ExecutorTest, BodiesAreCalledAndDestroyedWithoutItsLock) {
+  std::vector<std::string> unanswered;
+  std::vector<std::future<void>> answers;
+  std::atomic<int> asked = 0;
+  {
+    Executor executor(device_, {.memory_bytes = 100});
+    const auto ask = [&] {
+      ++asked;
+      answers.push_back(std::async(std::launch::async, [&] { executor.partitions(); }));
+      return answers.back().wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+    };
+    const TaskId id = executor.submit({.name = "asks"}, std::make_unique<Asks>(ask, unanswered));
+    executor.wait_all();
+    EXPECT_EQ(executor.status(id).state, TaskState::completed);
+    while (asked < 4) std::this_thread::yield();  // the last when it goes
+  }
+  EXPECT_THAT(unanswered, testing::IsEmpty());
 }
 
 TEST_P(ExecutorTest, CancellingWaitsForThePieceOnTheDevice) {

@@ -3,6 +3,8 @@
 import asyncio
 import gc
 import json
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -116,6 +118,30 @@ def test_tasks_are_awaitable():
             return sorted(done)
 
     assert asyncio.run(run()) == list(range(8))
+
+
+def test_functions_that_take_long_to_go_block_nobody():
+    """A task's function goes on the scheduler's thread: who asks about the task meanwhile is answered."""
+    program = """
+import threading, time
+import gpuforge as gf
+
+going = threading.Event()
+
+class Work:
+    def __call__(self):
+        pass
+    def __del__(self):
+        going.set()
+        time.sleep(0.2)
+
+with gf.scheduler.Scheduler("cpu") as scheduler:
+    task = scheduler.submit(Work())
+    going.wait()
+    assert task.state == "completed" and task.status()["pieces"] == 1 and task.name
+    task.wait()
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
 def test_a_scheduler_may_go_with_work_under_way():
