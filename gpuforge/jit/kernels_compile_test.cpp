@@ -47,10 +47,12 @@ std::map<std::string, std::vector<std::string>> instantiations() {
         "gpuforge::elementwise_walk<gpuforge::Call<gpuforge::fn::pow, long long, long long>, long long, "
         "unsigned int, 256, 1, 4, gpuforge::Elements<long long>, gpuforge::Elements<int>>"}},
       {"gpuforge/ops/matmul/matmul.cu",
-       {"gpuforge::matmul_naive<gpuforge::half_t, float>", "gpuforge::matmul_tiled<float, float, 128, 8>",
-        "gpuforge::matmul_tiled<gpuforge::bfloat16_t, float, 64, 16>",
-        "gpuforge::matmul_tiled<float, float, 128, 16>", "gpuforge::matmul_tiled<double, double, 64, 8>",
-        "gpuforge::matmul_tiled<long long, long long, 128, 16>"}},
+       {"gpuforge::matmul_naive<gpuforge::half_t, float>",
+        "gpuforge::matmul_tiled<float, float, 128, 128, 8>",
+        "gpuforge::matmul_tiled<gpuforge::bfloat16_t, float, 64, 64, 16>",
+        "gpuforge::matmul_tiled<float, float, 128, 128, 16>",
+        "gpuforge::matmul_tiled<double, double, 64, 64, 8>",
+        "gpuforge::matmul_tiled<long long, long long, 128, 128, 16>"}},
       {"gpuforge/ops/reductions/reductions.cu",
        {"gpuforge::reduce_elements<double, double, double, gpuforge::AddUp, gpuforge::AsNumber, false, 256>",
         "gpuforge::reduce_elements<gpuforge::half_t, long long, float, gpuforge::Best<true>, "

@@ -38,10 +38,11 @@ class TunedChoices : public testing::Test {
 
 TEST_F(TunedChoices, AreTheFastestThatTheOpStillHas) {
   EXPECT_EQ(chosen(facts_), "none");
-  append_tuning(folder_.path(), record({{"tile", 64}, {"depth", 8}}, 2));
-  append_tuning(folder_.path(), record({{"tile", 32}, {"depth", 8}}, 3));
-  append_tuning(folder_.path(), record({{"tile", 48}, {"depth", 8}}, 1));  // of an earlier version
-  EXPECT_EQ(chosen(facts_), to_string(Config{{"tile", 64}, {"depth", 8}}));
+  append_tuning(folder_.path(), record({{"rows", 64}, {"columns", 64}, {"depth", 8}}, 2));
+  append_tuning(folder_.path(), record({{"rows", 32}, {"columns", 64}, {"depth", 8}}, 3));
+  append_tuning(folder_.path(),
+                record({{"rows", 48}, {"columns", 64}, {"depth", 8}}, 1));  // of an earlier version
+  EXPECT_EQ(chosen(facts_), to_string(Config{{"rows", 64}, {"columns", 64}, {"depth", 8}}));
   EXPECT_EQ(chosen(device::make_cpu_device()->facts()), "none");
 }
 

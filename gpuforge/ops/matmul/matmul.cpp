@@ -14,8 +14,9 @@ namespace {
 
 constexpr std::string_view kFile = "gpuforge/ops/matmul/matmul.cu";
 constexpr int kEdge = 16;
-constexpr int kTiles[] = {32, 64, 128};
-constexpr int kDepths[] = {8, 16};
+constexpr int kTiles[] = {128, 64, 32};
+constexpr int kDepths[] = {8, 16, 32};
+constexpr std::size_t kMostShared = 48 << 10;  // bytes that every device gives a block unasked
 
 // All but the last two.
 Shape batch_of(const Shape& shape) {
@@ -38,15 +39,32 @@ Array with_batch(const Array& array, const Shape& batch) {
   return array.broadcast_to(shape);
 }
 
+std::size_t shared_bytes(const MatmulConfig& config, DType dtype) {
+  const auto numbers = static_cast<std::size_t>((config.rows + 1 + config.columns + 1) * config.depth);
+  return numbers * element_bytes(compute_dtype(dtype));
+}
+
+// The smallest tile that has all of them, or the largest there is.
+int tile_for(std::int64_t extent, int most) {
+  int tile = most;
+  for (const int smaller : kTiles) {
+    if (smaller < tile && smaller >= extent) tile = smaller;
+  }
+  return tile;
+}
+
+std::int64_t tiles(const MatmulSize& size, const MatmulConfig& config) {
+  return ((size.m + config.rows - 1) / config.rows) * ((size.n + config.columns - 1) / config.columns);
+}
+
 void launch(const Array& out, const Array& a, const Array& b, const MatmulProblem& problem,
             const MatmulConfig& config, device::Stream& stream) {
-  const std::int64_t edge = config.naive ? kEdge : config.tile;
-  const std::int64_t blocks = ((problem.m + edge - 1) / edge) * ((problem.n + edge - 1) / edge);
+  const std::int64_t blocks = tiles({problem.m, problem.n, problem.k}, config);
   constexpr std::int64_t kMost = 65535;  // blocks along y and z of a grid
   GPUFORGE_CHECK(blocks <= std::numeric_limits<std::int32_t>::max() && problem.batches <= kMost * kMost,
                  "matmul: at most 2^31 - 1 tiles and 65535 * 65535 matrices were expected; found {} tiles of "
-                 "{} and {} matrices",
-                 blocks, edge, problem.batches);
+                 "{} x {} and {} matrices",
+                 blocks, config.rows, config.columns, problem.batches);
   const auto kernel = matmul_kernel(a.context(), a.dtype(), config);
   const memory::Hold uses[] = {out.record_use(stream), a.record_use(stream), b.record_use(stream)};
   device::LaunchConfig launch;
@@ -94,10 +112,10 @@ MatmulProblem matmul_problem(const Array& out, const Array& a, const Array& b) {
 }
 
 Config to_config(const MatmulConfig& config) {
-  return {{"tile", config.tile}, {"depth", config.depth}};
+  return {{"rows", config.rows}, {"columns", config.columns}, {"depth", config.depth}};
 }
 
-MatmulConfig matmul_config(std::string_view variant, const Config& config) {
+MatmulConfig matmul_config(std::string_view variant, DType dtype, const Config& config) {
   GPUFORGE_CHECK(variant == "best", "matmul: a configuration of {}, which has none, was expected; found {}",
                  variant, to_string(config));
   GPUFORGE_CHECK(!config.empty(), "matmul: a configuration of best was expected; found -");
@@ -106,18 +124,30 @@ MatmulConfig matmul_config(std::string_view variant, const Config& config) {
     const auto has = [&](const auto& list) {
       return std::find(std::begin(list), std::end(list), value) != std::end(list);
     };
-    GPUFORGE_CHECK((name == "tile" && has(kTiles)) || (name == "depth" && has(kDepths)),
-                   "matmul: there is no configuration {}={}; tile is 32, 64 or 128, depth 8 or 16", name,
-                   value);
-    (name == "tile" ? result.tile : result.depth) = static_cast<int>(value);
+    const bool tile = name == "rows" || name == "columns";
+    GPUFORGE_CHECK((tile && has(kTiles)) || (name == "depth" && has(kDepths)),
+                   "matmul: there is no configuration {}={}; rows and columns are 32, 64 or 128, depth 8, 16 "
+                   "or 32",
+                   name, value);
+    (name == "rows"      ? result.rows
+     : name == "columns" ? result.columns
+                         : result.depth) = static_cast<int>(value);
   }
+  GPUFORGE_CHECK(shared_bytes(result, dtype) <= kMostShared,
+                 "matmul: {} of {} takes {} bytes of shared memory; at most {} were expected", name(dtype),
+                 to_string(config), shared_bytes(result, dtype), kMostShared);
   return result;
 }
 
-std::vector<Config> matmul_configs() {
+std::vector<Config> matmul_configs(DType dtype) {
   std::vector<Config> list;
-  for (const int tile : kTiles) {
-    for (const int depth : kDepths) list.push_back(to_config({tile, depth}));
+  for (const int rows : kTiles) {
+    for (const int columns : kTiles) {
+      for (const int depth : kDepths) {
+        const MatmulConfig config{rows, columns, depth};
+        if (shared_bytes(config, dtype) <= kMostShared) list.push_back(to_config(config));
+      }
+    }
   }
   return list;
 }
@@ -128,27 +158,31 @@ TuningKey matmul_tuning_key(const MatmulSize& size, DType dtype, std::string_vie
 
 MatmulChoice choose_matmul(const MatmulSize& size, DType dtype, std::string_view variant,
                            const device::DeviceFacts& facts, const TuningTable& table) {
-  if (variant == "naive") return {{.naive = true}, "one thread an element"};
+  if (variant == "naive") {
+    return {{.rows = kEdge, .columns = kEdge, .naive = true}, "one thread an element"};
+  }
   GPUFORGE_CHECK(variant == "best", "matmul: there is no variant '{}'; it has best, naive", variant);
   if (const Config* const tuned = table.find_by([&] { return matmul_tuning_key(size, dtype, variant); })) {
-    return {matmul_config(variant, *tuned), "tuned on this device"};
+    return {matmul_config(variant, dtype, *tuned), "tuned on this device"};
   }
-  // The largest tile that still gives every multiprocessor a block; numbers of 8 bytes have no room for 128.
-  for (const int tile : {128, 64}) {
+  // The largest tile that still gives every multiprocessor a block, and no more of it than there is output;
+  // numbers of 8 bytes have no room for 128.
+  for (const int tile : kTiles) {
     if (tile == 128 && element_bytes(compute_dtype(dtype)) == 8) continue;
-    const std::int64_t blocks = (size.m + tile - 1) / tile * ((size.n + tile - 1) / tile) * size.batches;
+    const MatmulConfig config{tile_for(size.m, tile), tile_for(size.n, tile), tile == 128 ? 8 : 16};
+    const std::int64_t blocks = tiles(size, config) * size.batches;
     if (blocks >= std::max(facts.multiprocessors, 1)) {
-      return {{tile, tile == 128 ? 8 : 16}, format_text("{} blocks with tiles of {}", blocks, tile)};
+      return {config, format_text("{} blocks with tiles of {} x {}", blocks, config.rows, config.columns)};
     }
   }
-  return {{32, 16}, "larger tiles would leave multiprocessors idle"};
+  return {{32, 32, 16}, "larger tiles would leave multiprocessors idle"};
 }
 
 std::shared_ptr<const jit::Kernel> matmul_kernel(Context& context, DType dtype, const MatmulConfig& config) {
   const std::string types = format_text("{}, {}", device_type(dtype), device_type(compute_dtype(dtype)));
-  const std::string expression =
-      config.naive ? format_text("gpuforge::matmul_naive<{}>", types)
-                   : format_text("gpuforge::matmul_tiled<{}, {}, {}>", types, config.tile, config.depth);
+  const std::string expression = config.naive ? format_text("gpuforge::matmul_naive<{}>", types)
+                                              : format_text("gpuforge::matmul_tiled<{}, {}, {}, {}>", types,
+                                                            config.rows, config.columns, config.depth);
   return context.jit().embedded_kernel(kFile, expression, context.device());
 }
 
@@ -184,7 +218,7 @@ Array matmul(const Array& a, const Array& b, const MatmulOptions& options, devic
   const MatmulProblem problem = matmul_problem(out, left, right);
   const device::DeviceFacts& facts = a.device().facts();
   const MatmulConfig config = options.config != nullptr
-                                  ? matmul_config(options.variant, *options.config)
+                                  ? matmul_config(options.variant, dtype, *options.config)
                                   : choose_matmul({problem.m, problem.n, problem.k, problem.batches}, dtype,
                                                   options.variant, facts, a.context().tuning())
                                         .config;

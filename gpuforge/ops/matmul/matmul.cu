@@ -1,7 +1,7 @@
 // out[b, m, n] = sum over k of a[b, m, k] * b[b, k, n], for views of any strides. 2 m n k operations a batch;
-// matmul_tiled reads every element of a n / kTile times and of b m / kTile times. Tiles of both go through
-// shared memory as accumulators; a thread of 16 x 16 has a square of kTile / 16 results, 16 apart, so that
-// neighbours in a warp are neighbours in shared memory and in the output.
+// matmul_tiled reads every element of a n / kColumns times and of b m / kRows times. Tiles of both go through
+// shared memory as accumulators; a thread of 16 x 16 has kRows / 16 by kColumns / 16 results, 16 apart, so
+// that neighbours in a warp are neighbours in shared memory and in the output.
 #include "gpuforge/kernels/element.cuh"
 
 namespace gpuforge {
@@ -58,10 +58,10 @@ struct Block {
   long long row, column;  // of the tile's first element
   long long batch;
 };
-template <int kTile>
+template <int kRows, int kColumns>
 __device__ inline Block this_block(const MatmulShape& shape) {
-  const auto across = static_cast<unsigned>((shape.n + kTile - 1) / kTile);
-  return {1LL * (blockIdx.x / across) * kTile, 1LL * (blockIdx.x % across) * kTile,
+  const auto across = static_cast<unsigned>((shape.n + kColumns - 1) / kColumns);
+  return {1LL * (blockIdx.x / across) * kRows, 1LL * (blockIdx.x % across) * kColumns,
           1LL * blockIdx.z * gridDim.y + blockIdx.y};
 }
 
@@ -69,7 +69,7 @@ __device__ inline Block this_block(const MatmulShape& shape) {
 template <typename T, typename A>
 __global__ void __launch_bounds__(kEdge* kEdge)
     matmul_naive(T* out, const T* a, const T* b, const __grid_constant__ MatmulShape shape) {
-  const Block block = this_block<kEdge>(shape);
+  const Block block = this_block<kEdge, kEdge>(shape);
   const long long row = block.row + threadIdx.x / kEdge;
   const long long column = block.column + threadIdx.x % kEdge;
   if (row >= shape.m || column >= shape.n || block.batch >= shape.batches) return;
@@ -106,44 +106,43 @@ __device__ inline void load_tile(A (&tile)[kDepth][kOuter + 1], const T* from, l
   }
 }
 
-template <typename T, typename A, int kTile, int kDepth>
+template <typename T, typename A, int kRows, int kColumns, int kDepth>
 __global__ void __launch_bounds__(kEdge* kEdge)
     matmul_tiled(T* out, const T* a, const T* b, const __grid_constant__ MatmulShape shape) {
-  constexpr int kEach = kTile / kEdge;
-  __shared__ A a_tile[kDepth][kTile + 1];
-  __shared__ A b_tile[kDepth][kTile + 1];
-  const Block block = this_block<kTile>(shape);
+  constexpr int kDown = kRows / kEdge, kAcross = kColumns / kEdge;  // results of a thread
+  __shared__ A a_tile[kDepth][kRows + 1];
+  __shared__ A b_tile[kDepth][kColumns + 1];
+  const Block block = this_block<kRows, kColumns>(shape);
   if (block.batch >= shape.batches) return;
   const BatchOffsets begin = batch_offsets(shape, block.batch);
   const int y = threadIdx.x / kEdge, x = threadIdx.x % kEdge;
-  A sums[kEach][kEach] = {};
+  A sums[kDown][kAcross] = {};
   for (long long k = 0; k < shape.k; k += kDepth) {
-    load_tile<T, A, kTile, kDepth>(a_tile, a + begin.at[1], block.row, shape.m, shape.rows[1], k, shape.k,
+    load_tile<T, A, kRows, kDepth>(a_tile, a + begin.at[1], block.row, shape.m, shape.rows[1], k, shape.k,
                                    shape.columns[1]);
-    load_tile<T, A, kTile, kDepth>(b_tile, b + begin.at[2], block.column, shape.n, shape.columns[2], k,
-                                   shape.k, shape.rows[2]);
+    load_tile<T, A, kColumns, kDepth>(b_tile, b + begin.at[2], block.column, shape.n, shape.columns[2], k,
+                                      shape.k, shape.rows[2]);
     __syncthreads();
 #pragma unroll 2  // all of it would read further ahead than there are registers
     for (int depth = 0; depth < kDepth; ++depth) {
-      A left[kEach], right[kEach];
+      A left[kDown], right[kAcross];
 #pragma unroll
-      for (int i = 0; i < kEach; ++i) {
-        left[i] = a_tile[depth][y + i * kEdge];
-        right[i] = b_tile[depth][x + i * kEdge];
-      }
+      for (int i = 0; i < kDown; ++i) left[i] = a_tile[depth][y + i * kEdge];
 #pragma unroll
-      for (int i = 0; i < kEach; ++i) {
+      for (int j = 0; j < kAcross; ++j) right[j] = b_tile[depth][x + j * kEdge];
 #pragma unroll
-        for (int j = 0; j < kEach; ++j) sums[i][j] = Accumulate<A>::of(sums[i][j], left[i], right[j]);
+      for (int i = 0; i < kDown; ++i) {
+#pragma unroll
+        for (int j = 0; j < kAcross; ++j) sums[i][j] = Accumulate<A>::of(sums[i][j], left[i], right[j]);
       }
     }
     __syncthreads();
   }
 #pragma unroll
-  for (int i = 0; i < kEach; ++i) {
+  for (int i = 0; i < kDown; ++i) {
     const long long row = block.row + y + i * kEdge;
 #pragma unroll
-    for (int j = 0; j < kEach; ++j) {
+    for (int j = 0; j < kAcross; ++j) {
       const long long column = block.column + x + j * kEdge;
       if (row < shape.m && column < shape.n) {
         out[begin.at[0] + row * shape.rows[0] + column * shape.columns[0]] = store_as<T>(sums[i][j]);

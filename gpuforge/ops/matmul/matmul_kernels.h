@@ -25,13 +25,14 @@ struct MatmulProblem {
 MatmulProblem matmul_problem(const Array& out, const Array& a, const Array& b);
 
 struct MatmulConfig {
-  int tile = 64;   // rows and columns of the output a block has
+  int rows = 64;  // of the output, that a block has
+  int columns = 64;
   int depth = 16;  // products it takes at once
   bool naive = false;
 };
 Config to_config(const MatmulConfig& config);
-MatmulConfig matmul_config(std::string_view variant, const Config& config);
-std::vector<Config> matmul_configs();
+MatmulConfig matmul_config(std::string_view variant, DType dtype, const Config& config);
+std::vector<Config> matmul_configs(DType dtype);
 struct MatmulChoice {
   MatmulConfig config;
   std::string reason;

@@ -80,7 +80,7 @@ lab::Op describe_matmul() {
     const device::DeviceFacts& facts = context.device().facts();
     if (facts.kind == device::DeviceKind::cpu) return {};
     return {matmul_kernel(context, problem.dtype,
-                          config != nullptr ? matmul_config(variant, *config)
+                          config != nullptr ? matmul_config(variant, problem.dtype, *config)
                                             : choose_matmul(shapes_of(problem).size, problem.dtype, variant,
                                                             facts, context.tuning())
                                                   .config)};
@@ -90,8 +90,8 @@ lab::Op describe_matmul() {
     const MatmulChoice choice = choose_matmul(shapes_of(problem).size, problem.dtype, variant, facts, table);
     return {choice.config.naive ? Config{} : to_config(choice.config), choice.reason};
   };
-  op.configs = [](const lab::Problem&, std::string_view variant, const device::DeviceFacts&) {
-    return variant == "best" ? matmul_configs() : std::vector<Config>{};
+  op.configs = [](const lab::Problem& problem, std::string_view variant, const device::DeviceFacts&) {
+    return variant == "best" ? matmul_configs(problem.dtype) : std::vector<Config>{};
   };
   op.tuning_key = [](const lab::Problem& problem, std::string_view variant) {
     return matmul_tuning_key(shapes_of(problem).size, problem.dtype, variant);

@@ -23,10 +23,14 @@ TEST_P(Matmul, AllCheckProblemsAreRight) {
 
 TEST_P(Matmul, EveryConfigurationIsRight) {
   const lab::Op op = find_op("matmul");
-  const lab::Problem problem =
-      lab::complete(op, {.shape = {67, 35}, .dtype = DType::f32, .options = {{"n", "131"}}});
-  for (const Config& config : matmul_configs()) {
-    expect_good(op, {.problem = problem, .variant = "best", .config = config});
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const lab::Problem problem =
+        lab::complete(op, {.shape = {67, 35}, .dtype = dtype, .options = {{"n", "131"}}});
+    const std::vector<Config> configs = matmul_configs(dtype);
+    EXPECT_GE(configs.size(), 20u);
+    for (const Config& config : configs) {
+      expect_good(op, {.problem = problem, .variant = "best", .config = config});
+    }
   }
 }
 
@@ -88,11 +92,28 @@ TEST_P(Matmul, BadArgumentsAreSentences) {
   Array out = zeros(context_, {2, 2}, DType::i64, *stream_);
   EXPECT_EQ(error_of([&] { matmul(x, x.transpose(), {.out = &out}, *stream_); }),
             "invalid_argument: matmul: out must be i32; found i64");
-  const Config wide{{"tile", 48}};
-  EXPECT_THAT(error_of([&] { matmul(x, x.transpose(), {.config = &wide}, *stream_); }),
-              HasSubstr("no configuration tile=48"));
+  const Config odd{{"rows", 48}};
+  EXPECT_THAT(error_of([&] { matmul(x, x.transpose(), {.config = &odd}, *stream_); }),
+              HasSubstr("no configuration rows=48"));
+  const Config large{{"rows", 128}, {"columns", 128}, {"depth", 32}};
+  const Array wide = x.astype(DType::f64, *stream_);
+  EXPECT_THAT(error_of([&] { matmul(wide, wide.transpose(), {.config = &large}, *stream_); }),
+              HasSubstr("f64 of columns=128 depth=32 rows=128 takes 66048 bytes of shared memory"));
   EXPECT_THAT(error_of([&] { matmul(x, x.transpose(), {.variant = "fast"}, *stream_); }),
               HasSubstr("no variant 'fast'"));
+}
+
+TEST(MatmulChoice, TilesFitTheOutputAndFillTheDevice) {
+  const device::DeviceFacts facts{.multiprocessors = 132};
+  const auto tile = [&](MatmulSize size, DType dtype = DType::f32) {
+    return to_string(to_config(choose_matmul(size, dtype, "best", facts, {}).config));
+  };
+  EXPECT_EQ(tile({4096, 4096, 64}), "columns=128 depth=8 rows=128");
+  EXPECT_EQ(tile({4096, 4096, 64}, DType::f64), "columns=64 depth=16 rows=64");
+  EXPECT_EQ(tile({17, 65536, 64}), "columns=128 depth=8 rows=32");  // not 128 rows, most of them empty
+  EXPECT_EQ(tile({65536, 1, 64}), "columns=32 depth=8 rows=128");
+  EXPECT_EQ(tile({40, 40, 64, 1000}), "columns=64 depth=8 rows=64");
+  EXPECT_EQ(tile({100, 100, 64}), "columns=32 depth=16 rows=32");  // 16 blocks are all it can have
 }
 
 }  // namespace
