@@ -33,7 +33,7 @@ std::string names(const Command& command, std::string_view separator) {
 }
 
 // Inside single quotes of any of the three shells.
-std::string quoted(std::string_view text) {
+std::string shell_quoted(std::string_view text) {
   std::string out = "'";
   for (char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
@@ -75,7 +75,7 @@ std::string bash_value_cases(const Command& command) {
     if (option.short_name != 0) label += std::string("|-") + option.short_name;
     std::string action = ":";
     if (!option.values.empty()) {
-      action = "_gpuforge_words " + quoted(words(option.values));
+      action = "_gpuforge_words " + shell_quoted(words(option.values));
     } else if (option.kind == ValueKind::file) {
       action = "_gpuforge_paths -f";
     } else if (option.kind == ValueKind::folder) {
@@ -99,7 +99,7 @@ std::string bash_completion(std::span<const Command* const> commands) {
     if (!command->positionals.empty()) {
       const Positional& first = command->positionals.front();
       if (!first.values.empty()) {
-        positionals = "_gpuforge_words " + quoted(words(first.values));
+        positionals = "_gpuforge_words " + shell_quoted(words(first.values));
       } else if (first.kind != ValueKind::text) {
         positionals = "_gpuforge_paths -f";
       }
@@ -107,7 +107,7 @@ std::string bash_completion(std::span<const Command* const> commands) {
     cases += format_text("    {})\n      case \"$previous\" in\n{}      esac\n", names(*command, "|"),
                          bash_value_cases(*command));
     cases += format_text("      if [[ $current == -* ]]; then _gpuforge_words {}; else {}; fi ;;\n",
-                         quoted(options.substr(1)), positionals);
+                         shell_quoted(options.substr(1)), positionals);
   }
   // ':' ends a word for bash (cuda:0), so what stands before it is cut from the answers.
   return R"(# bash completion for gpuforge; in ~/.bashrc: source <(gpuforge completion bash)
@@ -139,7 +139,7 @@ _gpuforge() {
          format_text(
              "    '') if [[ $current == -* ]]; then _gpuforge_words '--help --version'; "
              "else _gpuforge_words {}; fi ;;\n",
-             quoted(verbs)) +
+             shell_quoted(verbs)) +
          "  esac\n}\ncomplete -F _gpuforge gpuforge\n";
 }
 
@@ -147,7 +147,8 @@ std::string zsh_completion(std::span<const Command* const> commands) {
   std::string verbs;
   std::string cases;
   for (const Command* command : listed(commands)) {
-    verbs += format_text("    {}\n", quoted(std::string(command->name) + ":" + zsh_text(command->summary)));
+    verbs +=
+        format_text("    {}\n", shell_quoted(std::string(command->name) + ":" + zsh_text(command->summary)));
     cases += format_text("    {})\n      _arguments \\\n", names(*command, "|"));
     for (const Option& option : all_options(*command)) {
       const std::string body =
@@ -157,9 +158,10 @@ std::string zsh_completion(std::span<const Command* const> commands) {
                : ":" + zsh_text(option.value) + ":" + zsh_action(option.values, option.kind));
       const std::string star = option.repeatable ? "*" : "";
       const std::string equals = option.value.empty() || option.value_optional ? "" : "=";
-      cases += format_text("        {} \\\n", quoted(star + "--" + std::string(option.name) + equals + body));
+      cases += format_text("        {} \\\n",
+                           shell_quoted(star + "--" + std::string(option.name) + equals + body));
       if (option.short_name != 0) {
-        cases += format_text("        {} \\\n", quoted(star + "-" + option.short_name + body));
+        cases += format_text("        {} \\\n", shell_quoted(star + "-" + option.short_name + body));
       }
     }
     if (command->positionals.empty()) {
@@ -168,8 +170,8 @@ std::string zsh_completion(std::span<const Command* const> commands) {
     }
     const Positional& first = command->positionals.front();
     cases += format_text("        {} ;;\n",
-                         quoted(std::string(first.repeatable ? "*" : "1") + ":" + zsh_text(first.name) + ":" +
-                                zsh_action(first.values, first.kind)));
+                         shell_quoted(std::string(first.repeatable ? "*" : "1") + ":" + zsh_text(first.name) +
+                                      ":" + zsh_action(first.values, first.kind)));
   }
   return "#compdef gpuforge\n# zsh completion for gpuforge; gpuforge completion zsh > a folder of "
          "$fpath/_gpuforge\n"
@@ -193,24 +195,24 @@ std::string fish_completion(std::span<const Command* const> commands) {
       "complete -c gpuforge -n __fish_use_subcommand -l version -d 'the version'\n";
   for (const Command* command : listed(commands)) {
     out += format_text("complete -c gpuforge -n __fish_use_subcommand -a {} -d {}\n", command->name,
-                       quoted(command->summary));
+                       shell_quoted(command->summary));
     const std::string when =
         format_text("complete -c gpuforge -n '__fish_seen_subcommand_from {}'", names(*command, " "));
     for (const Option& option : all_options(*command)) {
       out += format_text("{} -l {}", when, option.name);
       if (option.short_name != 0) out += std::string(" -s ") + option.short_name;
       if (!option.values.empty()) {
-        out += " -x -a " + quoted(words(option.values));
+        out += " -x -a " + shell_quoted(words(option.values));
       } else if (option.kind == ValueKind::folder) {
         out += " -x -a '(__fish_complete_directories)'";
       } else if (!option.value.empty() && !option.value_optional) {
         out += option.kind == ValueKind::file ? " -r -F" : " -x";
       }
-      out += " -d " + quoted(option.help) + "\n";
+      out += " -d " + shell_quoted(option.help) + "\n";
     }
     if (command->positionals.empty()) continue;
     const Positional& first = command->positionals.front();
-    if (!first.values.empty()) out += when + " -a " + quoted(words(first.values)) + "\n";
+    if (!first.values.empty()) out += when + " -a " + shell_quoted(words(first.values)) + "\n";
     if (first.values.empty() && first.kind != ValueKind::text) out += when + " -F\n";
   }
   return out;
