@@ -218,7 +218,8 @@ const Command kBenchCommand = {
         "are the "
         "CPU's; on sim there are counts instead. --compare goes by the spread of eight repetitions in each "
         "run: "
-        "slower means slower by more than 2 % with 99.9 % confidence.",
+        "slower means slower by more than 2 % with 99.9 % confidence. Beside other libraries: python -m "
+        "gpuforge.bench --peers torch,triton.",
     .positionals = kPositionals,
     .options = bench_options(),
     .examples = kExamples,

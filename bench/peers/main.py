@@ -25,16 +25,20 @@ def parser() -> argparse.ArgumentParser:
     return out
 
 
+class NoSuchCase(Exception):
+    """What was asked for is not in the table."""
+
+
 def chosen(options: argparse.Namespace, cases: list) -> list:
     from .cases import DTYPES
 
     ops = set(options.op or [])
     dtypes = set(options.dtypes.split(",")) if options.dtypes else set(DTYPES)
     if unknown := dtypes - set(DTYPES):
-        raise SystemExit(f"gpuforge.bench: no dtype {', '.join(sorted(unknown))}; there are {', '.join(DTYPES)}")
+        raise NoSuchCase(f"no dtype {', '.join(sorted(unknown))}; there are {', '.join(DTYPES)}")
     known = sorted({case.op for case in cases})
     if unknown := ops - set(known):
-        raise SystemExit(f"gpuforge.bench: no op {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+        raise NoSuchCase(f"no op {', '.join(sorted(unknown))}; there are {', '.join(known)}")
     sizes = set(options.sizes.split(",")) if options.sizes else None
     left = [
         case
@@ -44,7 +48,7 @@ def chosen(options: argparse.Namespace, cases: list) -> list:
         and (sizes is None or f"{case.rows}x{case.columns}" in sizes)
     ]
     if not left:
-        raise SystemExit("gpuforge.bench: no case of the table is left by --op, --dtypes and --sizes")
+        raise NoSuchCase("no case of the table is left by --op, --dtypes and --sizes")
     return left
 
 
@@ -89,7 +93,11 @@ def run(arguments: list[str]) -> int:
         )
         return 2
     contenders = ["gpuforge", *[name for name in peers if name != "gpuforge"]]
-    cases = chosen(options, quick_table() if options.quick else full_table())
+    try:
+        cases = chosen(options, quick_table() if options.quick else full_table())
+    except NoSuchCase as error:
+        print(f"gpuforge.bench: {error}", file=sys.stderr)
+        return 2
     results = []
     for number, case in enumerate(cases, 1):
         result = measure.measure(case, contenders, options.rounds)

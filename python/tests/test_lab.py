@@ -1,6 +1,5 @@
-"""The lab from Python, and the two commands."""
+"""The lab from Python, and env_check."""
 
-import json
 import os
 import pathlib
 import subprocess
@@ -119,23 +118,3 @@ def test_env_check():
     done = run("gpuforge.env_check")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "sim       simulated" in done.stdout and "a kernel runs and is right" in done.stdout
-
-
-def test_bench_command(tmp_path):
-    saved = tmp_path / "results.json"
-    done = run(
-        "gpuforge.bench",
-        "--suite",
-        "smoke",
-        "--op",
-        "copy_transpose",
-        "--device",
-        "cpu",
-        "--seconds",
-        "0.05",
-        "--save",
-        str(saved),
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "GB/s" in done.stdout and json.loads(saved.read_text())["cases"]
-    assert run("gpuforge.bench", "--suite", "nosuch").returncode == 2

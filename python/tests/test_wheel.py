@@ -51,6 +51,7 @@ def test_a_wheel_works_in_a_clean_environment(tmp_path):
     (wheel,) = wheels.glob("gpuforge-*.whl")
     names = run(sys.executable, "-m", "zipfile", "-l", wheel)
     assert "_core" in names and "py.typed" in names and "_core/layout.pyi" in names and "tests" not in names
+    assert wheel.stat().st_size < 20_000_000
     clean = tmp_path / "clean"
     venv.create(clean, with_pip=True)
     python = clean / "bin" / "python"
@@ -58,3 +59,9 @@ def test_a_wheel_works_in_a_clean_environment(tmp_path):
     run(python, "-m", "pip", "--disable-pip-version-check", "install", wheel, env=environment)
     said = run(python, "-c", PROGRAM, env=environment, cwd=tmp_path)
     assert str(clean) in said
+    # The command: on PATH, with the packages of its own environment, and nothing of the build tree.
+    command = clean / "bin" / "gpuforge"
+    assert "gpuforge" in run(command, "version", env={"PATH": "/usr/bin:/bin"}, cwd=tmp_path)
+    case = ["--op", "copy_transpose", "--sizes", "64", "--device", "cpu", "--quick", "--csv"]
+    for start in ([command, "bench"], [python, "-m", "gpuforge.bench"]):
+        assert "copy_transpose" in run(*start, *case, env=environment, cwd=tmp_path)
