@@ -282,9 +282,15 @@ nb::object call_dlpack(nb::handle x, nb::handle stream, nb::handle copy) {
   return x.attr("__dlpack__")(**keywords);  // from before DLPack 1
 }
 
+// JAX's arrays never change, and its capsules, of before DLPack 1, cannot say so.
+bool is_of_jax(nb::handle x) {
+  return nb::cast<std::string>(nb::str(x.type().attr("__module__"))).starts_with("jax");
+}
+
 Array from_dlpack(nb::handle x, nb::handle device_name, nb::handle copy) {
   give_back_idle();
-  const bool want_copy = !copy.is_none() && nb::cast<bool>(copy);
+  // Who says copy=False to JAX's memory takes it upon himself to read it only.
+  const bool want_copy = copy.is_none() ? is_of_jax(x) : nb::cast<bool>(copy);
   bool read_only = false;
   std::optional<Array> array;
   if (PyCapsule_CheckExact(x.ptr())) {
@@ -352,9 +358,14 @@ Array from_cuda_interface(nb::handle x) {
 Array asarray(nb::handle x, nb::handle dtype, nb::handle device_name, nb::handle copy, nb::handle stream) {
   std::optional<Array> array;
   const bool never = !copy.is_none() && !nb::cast<bool>(copy);
+  bool read_only = false;
   if (nb::isinstance<Array>(x)) {
     array = nb::cast<const Array&>(x);
   } else if (nb::hasattr(x, "__cuda_array_interface__")) {
+    read_only = nb::cast<bool>(x.attr("__cuda_array_interface__")["data"][1]);
+    if (read_only && never)
+      raise_buffer_error(
+          "asarray: the memory is read-only, and arrays here can be written: a copy is needed");
     array = from_cuda_interface(x);
   } else if (nb::hasattr(x, "__dlpack__") &&
              !nb::isinstance(x, nb::module_::import_("numpy").attr("generic"))) {
@@ -363,7 +374,7 @@ Array asarray(nb::handle x, nb::handle dtype, nb::handle device_name, nb::handle
     // What lies on the host can be used where it is by the cpu alone.
     if (!host || place.context->device().facts().kind == device::DeviceKind::cpu) {
       try {
-        array = from_dlpack(x, nb::none(), nb::none());
+        array = from_dlpack(x, nb::none(), never ? nb::borrow(copy) : nb::none());
       } catch (nb::python_error& error) {  // a dtype or a byte order that DLPack does not have
         if (never) throw;
       } catch (const nb::builtin_exception&) {
@@ -383,7 +394,8 @@ Array asarray(nb::handle x, nb::handle dtype, nb::handle device_name, nb::handle
   if (moves) array = nb::cast<Array>(nb::cast(*array).attr("to_device")(device_name));
   const auto on = session().stream_of(array->context());
   if (wanted != array->dtype()) return released([&] { return array->astype(wanted, *on); });
-  if (!copy.is_none() && nb::cast<bool>(copy)) return released([&] { return array->copy(*on); });
+  if (read_only || (!copy.is_none() && nb::cast<bool>(copy)))
+    return released([&] { return array->copy(*on); });
   return *array;
 }
 
@@ -506,8 +518,8 @@ void bind_interop(nb::module_& m, nb::class_<Array>& array) {
         nb::sig(
             "def from_dlpack(x: object, /, *, device: str | None = None, copy: bool | None = None) -> Array"),
         "An array over the memory of another library's, in the order of its stream. A copy for read-only "
-        "memory, for another "
-        "device, or when asked for.");
+        "memory, of JAX's arrays, which never change (copy=False: over their memory, to be read), for "
+        "another device, or when asked for.");
   m.def("asarray", &asarray, nb::arg("x"), nb::arg("dtype") = nb::none(), nb::kw_only(),
         nb::arg("device") = nb::none(), nb::arg("copy") = nb::none(), nb::arg("stream") = nb::none(),
         nb::sig("def asarray(x: object, dtype: object = None, *, device: str | None = None, copy: bool | "

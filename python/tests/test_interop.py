@@ -1,6 +1,13 @@
-"""Arrays shared with other libraries; NumPy stands for them here."""
+"""Arrays shared with other libraries: with NumPy everywhere, with torch, CuPy and JAX where they are installed."""
 
 import gc
+import importlib
+import importlib.util
+import os
+import pathlib
+import subprocess
+import sys
+import warnings
 import weakref
 
 import numpy as np
@@ -92,6 +99,133 @@ def test_read_only_memory_is_copied():
     assert here.tolist() == [5, 1, 2] and there[0] == 0
     with pytest.raises(BufferError, match="read-only"):
         gf.from_dlpack(there, copy=False)
+    with pytest.raises(BufferError, match="read-only"):
+        gf.asarray(there, device="cpu", copy=False)
+
+
+def neighbours():
+    """(library, device of ours where its memory lies) for what is installed and works here."""
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # else JAX takes most of a GPU's memory
+    found = [("numpy", "cpu")]
+    for name in ["torch", "jax", "cupy"]:
+        if importlib.util.find_spec(name) is None:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            library = importlib.import_module(name)
+            on_gpu = gf.is_cuda_available() and (
+                library.cuda.is_available() if name != "jax" else library.default_backend() == "gpu"
+            )
+        found += ([] if name == "cupy" else [(name, "cpu")]) + ([(name, "cuda:0")] if on_gpu else [])
+    return found
+
+
+with_neighbours = pytest.mark.parametrize("name, device", neighbours())
+theirs_to_say = pytest.mark.filterwarnings("default")  # warnings of other libraries are no failure of ours
+
+
+def theirs(name, device, values):
+    """The values as an array of that library, there."""
+    library = importlib.import_module(name)
+    if name == "torch":
+        return library.from_numpy(values).to("cpu" if device == "cpu" else device)
+    if name == "jax":
+        return library.device_put(values, library.devices("cpu" if device == "cpu" else "gpu")[0])
+    return library.array(values)
+
+
+def over(name, array):
+    """That library's array over the memory of ours."""
+    library = importlib.import_module(name)
+    return (library.dlpack if name == "jax" else library).from_dlpack(array)
+
+
+def host(name, array):
+    if name == "torch":
+        return array.cpu().numpy()
+    return array.get() if name == "cupy" else np.asarray(array)
+
+
+def address(name, array):
+    if name == "torch":
+        return array.data_ptr()
+    if name == "jax":
+        return array.unsafe_buffer_pointer()
+    return array.data.ptr if name == "cupy" else array.ctypes.data
+
+
+@theirs_to_say
+@with_neighbours
+def test_neighbours_share_memory(name, device):
+    values = np.arange(6, dtype="float32").reshape(2, 3)
+    there = theirs(name, device, values)
+    here = gf.from_dlpack(there, copy=False)
+    assert here.device == device and here.device_ptr == address(name, there)
+    assert here.dtype == "float32" and here.tolist() == values.tolist()
+    assert (here + 1).tolist() == (values + 1).tolist()
+    ours = gf.array(values, device=device) * 2
+    seen = over(name, ours)
+    assert address(name, seen) == ours.device_ptr
+    assert host(name, seen).tolist() == (values * 2).tolist()
+    assert host(name, over(name, ours.T)).tolist() == (values.T * 2).tolist()
+    del ours
+    gc.collect()
+    gf.zeros((2, 3), device=device)
+    assert host(name, seen).tolist() == (values * 2).tolist()
+
+
+@theirs_to_say
+@with_neighbours
+def test_neighbours_keep_their_values(name, device):
+    """JAX's arrays never change: what is written here is written to a copy. Those of others are shared."""
+    there = theirs(name, device, np.ones(4, "float32"))
+    for here in [gf.from_dlpack(there), gf.asarray(there, device=device)]:
+        here[:] = 7
+        gf.synchronize(device)
+        assert here.tolist() == [7] * 4
+        assert host(name, there).tolist() == [1 if name == "jax" else 7] * 4
+
+
+@theirs_to_say
+@with_neighbours
+def test_neighbours_dtypes(name, device):
+    types = ["float32", "float16", "int32", "int8", "uint8", "bool"]
+    for dtype in types if name == "jax" else [*types, "float64", "int64", "int16"]:
+        there = theirs(name, device, np.ones(3, dtype))
+        assert gf.from_dlpack(there).dtype == dtype
+        assert gf.from_dlpack(over(name, gf.ones(3, dtype, device=device))).tolist() == [1, 1, 1]
+    if name in ("jax", "torch"):
+        for dtype in ["bfloat16", "float8_e4m3fn", "float8_e5m2"]:
+            x = gf.from_dlpack(over(name, gf.ones(3, dtype, device=device)))
+            assert x.dtype == dtype and x.astype("float32").tolist() == [1, 1, 1]
+
+
+CUDA_INTERFACE = """
+import gpuforge as gf
+x = gf.zeros(4, device="cuda:0")
+class Theirs:
+    def __init__(self, read_only):
+        self.__cuda_array_interface__ = {**x.__cuda_array_interface__, "data": (x.device_ptr, read_only)}
+assert gf.asarray(Theirs(False)).device_ptr == x.device_ptr
+assert gf.asarray(Theirs(False), copy=False).device_ptr == x.device_ptr
+assert gf.asarray(Theirs(True)).device_ptr != x.device_ptr
+try:
+    gf.asarray(Theirs(True), copy=False)
+except BufferError as error:
+    assert "read-only" in str(error)
+    print("refused")
+"""
+
+
+def test_read_only_memory_of_a_gpu_is_copied():
+    environment = dict(os.environ)
+    if not gf.is_cuda_available():  # on the stand-in driver: it runs no kernels, and none is needed
+        build = pathlib.Path(os.environ.get("GPUFORGE_BUILD", pathlib.Path(__file__).parents[2] / "build" / "release"))
+        environment["GPUFORGE_LIBRARY_PATH"] = str(build / "tests" / "fake_driver" / "cuda")
+    done = subprocess.run(
+        [sys.executable, "-c", CUDA_INTERFACE], env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0 and "refused" in done.stdout, done.stdout + done.stderr
 
 
 def test_numpy_takes_any_array(device):

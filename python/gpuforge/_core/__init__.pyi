@@ -475,7 +475,7 @@ def swapaxes(x: Array, axis1: int, axis2: int) -> Array:
 
 def from_dlpack(x: object, /, *, device: str | None = None, copy: bool | None = None) -> Array:
     """
-    An array over the memory of another library's, in the order of its stream. A copy for read-only memory, for another device, or when asked for.
+    An array over the memory of another library's, in the order of its stream. A copy for read-only memory, of JAX's arrays, which never change (copy=False: over their memory, to be read), for another device, or when asked for.
     """
 
 def asarray(x: object, dtype: object = None, *, device: str | None = None, copy: bool | None = None, stream: object = None) -> Array:
