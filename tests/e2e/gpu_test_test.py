@@ -100,6 +100,44 @@ class GpuTest(unittest.TestCase):
         self.program("ops_test", ROOM.replace("exit ${ROOM_EXIT:-0}", "exit $((GTEST_SHARD_INDEX == 1))"))
         self.assertIn("| ops_test | FAILED |", self.run_tool("--only", "ops_test", "--parts", "3")[1])
 
+    def fake_python_tools(self, pytest_says="3 passed in 0.1s", pytest_exit=0):
+        """cmake and c++ that do nothing, and the modules a build asks for; the tests are run by this pytest."""
+        for name in ("cmake", "c++"):
+            self.program(name, '#!/bin/sh\necho "cmake $*" >> "$CALLS"\n')
+        modules = self.folder / "modules"
+        for module in ("nanobind", "numpy", "pytest", "jax"):
+            (modules / module).mkdir(parents=True, exist_ok=True)
+            (modules / module / "__init__.py").write_text("")
+        (modules / "pytest/__main__.py").write_text(
+            f"import os, sys\nopen(os.environ['CALLS'], 'a').write('pytest ' + ' '.join(sys.argv[1:]) + os.environ['PYTHONPATH'] + chr(10))\n"
+            f"print({pytest_says!r})\nsys.exit({pytest_exit})\n")
+        libraries = self.folder / "libraries"
+        libraries.mkdir(exist_ok=True)
+        (libraries / "libgpuforge_base.a").write_text("")
+        return {"PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}", "PYTHONPATH": str(modules)}
+
+    def test_the_python_package_is_built_and_tested(self):
+        python = ("--only", "python", "--libraries", str(self.folder / "libraries"))
+        code, report, _ = self.run_tool(*python, **self.fake_python_tools())
+        self.assertEqual(code, 0, report)
+        self.assertRegex(report, r"\| python \| ok \| [\d.]+ \| 3 passed \|")
+        calls = (self.folder / "calls").read_text()
+        self.assertIn(f"-DGPUFORGE_LIBRARIES={self.folder / 'libraries'} -DGPUFORGE_PROGRAM={self.folder / 'bin/gpuforge'}", calls)
+        self.assertRegex(calls, r"pytest .*python/tests/test_array.py .*test_kernel.py.*out/python:")
+        self.assertNotIn("test_wheel.py", calls)
+        self.assertRegex(report, r"beside: .*jax.*; left out: ")
+        code, report, _ = self.run_tool(*python, **self.fake_python_tools("1 failed, 2 passed in 0.1s", 1))
+        self.assertEqual(code, 1)
+        self.assertIn("| python | FAILED |", report)
+
+    def test_what_the_python_package_lacks_is_said(self):
+        variables = self.fake_python_tools()
+        code, report, talk = self.run_tool("--only", "python", "--libraries", str(self.folder / "nowhere"), **variables)
+        self.assertEqual(code, 3)
+        self.assertIn("| python | missing |", report)
+        self.assertIn(f"no lib*.a in {self.folder / 'nowhere'}, which tools/python_libraries makes", report)
+        self.assertEqual(self.run_tool("--only", "python", "--allow-missing", "--libraries", str(self.folder / "nowhere"), **variables)[0], 0)
+
     def test_without_a_gpu(self):
         code, report, talk = self.run_tool(devices=NO_GPU)
         self.assertEqual(code, 3)
