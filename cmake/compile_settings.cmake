@@ -1,14 +1,14 @@
 # One interface target that every target of ours links: warnings and sanitizers, nothing a user inherits.
 add_library(gpuforge_settings INTERFACE)
-target_compile_options(gpuforge_settings INTERFACE -Wall -Wextra -Wconversion -Wshadow
-                       # {.name = n} leaves the other fields at their defaults on purpose.
-                       -Wno-missing-field-initializers)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # GCC 12 warns about its own std::string operator+ when it inlines it (GCC bug 105651, fixed in 13).
-  target_compile_options(gpuforge_settings INTERFACE -Wno-restrict)
-endif()
 if(GPUFORGE_DEVELOPER)
-  # A user's newer compiler may know new warnings; they must not break that build.
+  # For those who can mend what they say: to a user they are time, and a newer compiler's must not break his build.
+  target_compile_options(gpuforge_settings INTERFACE -Wall -Wextra -Wconversion -Wshadow
+                         # {.name = n} leaves the other fields at their defaults on purpose.
+                         -Wno-missing-field-initializers)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    # GCC 12 warns about its own std::string operator+ when it inlines it (GCC bug 105651, fixed in 13).
+    target_compile_options(gpuforge_settings INTERFACE -Wno-restrict)
+  endif()
   target_compile_options(gpuforge_settings INTERFACE -Werror)
   find_program(CCACHE_PROGRAM ccache)
   if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
