@@ -1,5 +1,7 @@
 #include "gpuforge/ops/arguments.h"
 
+#include <algorithm>
+
 namespace gpuforge::ops {
 
 void check_floating(std::string_view op, std::string_view argument, const Array& array) {
@@ -29,6 +31,10 @@ void check_output(std::string_view op, std::string_view argument, const Array& o
   GPUFORGE_CHECK(!may_overlap_itself(out.shape(), out.strides()),
                  "{}: two elements of {} are one place in memory (strides {})", op, argument,
                  to_string(out.strides()));
+}
+
+bool is_one_of(std::span<const int> list, std::int64_t value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
 }
 
 }  // namespace gpuforge::ops

@@ -254,15 +254,15 @@ void Executor::State::collect_one(TaskId id, Runner& runner, std::unique_lock<st
   }
   if (!is_admitted(scheduler.state(id))) {
     lock.unlock();
-    std::string why;
+    std::exception_ptr thrown_late;
     try {
       if (!thrown) runner.body->release();
     } catch (...) {
-      why = text_of(std::current_exception());
+      thrown_late = std::current_exception();
     }
     runner.stream.reset();
     lock.lock();
-    if (!why.empty()) scheduler.fail(id, now_us(), why, 0);  // unless it has ended
+    if (thrown_late) scheduler.fail(id, now_us(), text_of(thrown_late), 0);  // unless it has ended
   }
   runner.in_flight = false;  // from here on it may be forgotten
   std::erase(in_flight, id);

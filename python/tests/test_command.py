@@ -126,7 +126,7 @@ def test_every_verb_is_there():
     assert command("nosuch").returncode == 2
 
 
-def test_packages_are_those_of_this_interpreter(tmp_path, monkeypatch):
+def test_packages_are_those_of_this_interpreter(tmp_path):
     stand_in = tmp_path / "gpuforge"
     stand_in.write_text('#!/bin/sh\necho "$PATH"\necho "$@"\nexit 7\n')
     stand_in.chmod(0o755)
@@ -146,5 +146,5 @@ def test_a_package_without_its_program_says_so(monkeypatch, capsys):
 def test_peers_has_flags_of_its_own():
     done = bench("--peers", "torch", "--rounds", "many", code=2)
     assert "--rounds" in done.stderr
-    assert "no such flag" not in bench("--peers=torch", "--help").stdout
+    assert "--rounds" in bench("--peers=torch", "--help").stdout
     assert bench("--", "--peers", code=2).stderr.startswith("gpuforge:")

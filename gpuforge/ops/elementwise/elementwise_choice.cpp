@@ -4,6 +4,7 @@
 #include "gpuforge/base/convert.h"
 #include "gpuforge/base/suggest.h"
 #include "gpuforge/kernels/device_type.h"
+#include "gpuforge/ops/arguments.h"
 #include "gpuforge/ops/elementwise/elementwise_kernels.h"
 #include "gpuforge/ops/elementwise/host_functions.h"
 
@@ -13,10 +14,6 @@ namespace {
 constexpr int kBlocks[] = {128, 256, 512};
 constexpr int kVectors[] = {4, 8, 16};
 constexpr int kFlights[] = {1, 2, 4};
-
-bool is_one_of(std::span<const int> list, std::int64_t value) {
-  return std::find(list.begin(), list.end(), value) != list.end();
-}
 
 // What the innermost dimension and the addresses allow.
 bool fits(const ElementWalk& walk, int vector) {

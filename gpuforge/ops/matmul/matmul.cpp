@@ -121,11 +121,8 @@ MatmulConfig matmul_config(std::string_view variant, DType dtype, const Config& 
   GPUFORGE_CHECK(!config.empty(), "matmul: a configuration of best was expected; found -");
   MatmulConfig result;
   for (const auto& [name, value] : config) {
-    const auto has = [&](const auto& list) {
-      return std::find(std::begin(list), std::end(list), value) != std::end(list);
-    };
     const bool tile = name == "rows" || name == "columns";
-    GPUFORGE_CHECK((tile && has(kTiles)) || (name == "depth" && has(kDepths)),
+    GPUFORGE_CHECK((tile && is_one_of(kTiles, value)) || (name == "depth" && is_one_of(kDepths, value)),
                    "matmul: there is no configuration {}={}; rows and columns are 32, 64 or 128, depth 8, 16 "
                    "or 32",
                    name, value);

@@ -54,8 +54,7 @@ void check_reduce_sum_config(std::string_view variant, const Config& config) {
     return;
   }
   for (const auto& [key, value] : config) {
-    const bool known = has_block(variant) && key == "block" &&
-                       std::find(std::begin(kBlocks), std::end(kBlocks), value) != std::end(kBlocks);
+    const bool known = has_block(variant) && key == "block" && is_one_of(kBlocks, value);
     GPUFORGE_CHECK(known, "{}: {} has no configuration {}={} ({})", kName, variant, key, value,
                    has_block(variant) ? "block: 32, 64, 128, 256, 512, 1024" : "it has none");
   }
