@@ -128,6 +128,17 @@ ParameterShape shape_of(const Parameter& parameter) {
   return {parameter.bytes, kind_of(parameter)};
 }
 
+// From the name of the entry to the next one.
+std::string_view code_of(std::string_view ptx, const Entry& entry) {
+  for (std::size_t at = ptx.find(".entry"); at != std::string_view::npos; at = ptx.find(".entry", at + 6)) {
+    const std::string_view rest = ptx.substr(at + 6);
+    const std::string_view named = rest.substr(std::min(rest.find_first_not_of(" \t\n"), rest.size()));
+    const std::size_t end = named.find_first_of("( \t\n");
+    if (named.substr(0, end) == entry.name) return named.substr(0, named.find(".entry"));
+  }
+  return {};
+}
+
 // Tells the observer also when the launch throws.
 class ObservedLaunch {
  public:
@@ -203,10 +214,14 @@ Kernel::Kernel(std::shared_ptr<const Compiled> compiled, const Entry& entry,
   }
   parameters_known_ = facts.parameters_known || !compiled_->ptx.empty() || !entry_.parameters.empty();
   for (const Parameter& parameter : entry_.parameters) shapes_.push_back(shape_of(parameter));
+  begins_early_ =
+      code_of(compiled_->ptx, entry_).find("begin_after_previous_kernel") != std::string_view::npos;
 }
 
-void Kernel::launch(const device::LaunchConfig& config, std::span<const Argument> arguments,
+void Kernel::launch(const device::LaunchConfig& asked, std::span<const Argument> arguments,
                     device::Stream& stream) const {
+  device::LaunchConfig config = asked;
+  config.programmatic |= begins_early_;
   if (parameters_known_) {
     const bool good = std::equal(shapes_.begin(), shapes_.end(), arguments.begin(), arguments.end(), fits);
     if (!good) [[unlikely]]

@@ -63,6 +63,10 @@ class Kernel {
   const device::Function& function() const { return *function_; }
   const Compiled& compiled() const { return *compiled_; }
 
+  // Its code calls begin_after_previous_kernel() (gpuforge/kernels/stream_order.cuh): every launch is
+  // programmatic.
+  bool begins_early() const { return begins_early_; }
+
   // Number, byte size and kind of each argument are compared with the compiled kernel: invalid_argument
   // naming the parameter, its declared type, and what was given. Then the configuration is checked, then it
   // is launched. Allocates nothing for up to 64 parameters.
@@ -80,6 +84,7 @@ class Kernel {
   Entry entry_;
   std::shared_ptr<device::Function> function_;
   bool parameters_known_ = true;
+  bool begins_early_ = false;
   std::vector<ParameterShape> shapes_;
   std::shared_ptr<const LaunchObserverSlot> observer_;
 };

@@ -203,6 +203,25 @@ TEST(KernelLaunch, TheDriverKnowsBest) {
   EXPECT_EQ(launch(unknown, 1, 2, 3), "launched");
 }
 
+TEST(KernelLaunch, BeginsEarlyWhereItsOwnCodeSaysSo) {
+  const auto compiled = compiled_of(
+      ".version 9.0\n.visible .entry first() { ret; }\n.visible .entry second() { // "
+      "begin_after_previous_kernel\n"
+      "griddepcontrol.wait; ret; }\n.entry last() { griddepcontrol.wait; ret; }",
+      "");
+  ASSERT_EQ(compiled->entries.size(), 3u);
+  for (const Entry& entry : compiled->entries) {
+    const Kernel kernel(compiled, entry, std::make_shared<FakeFunction>(device::FunctionFacts{}));
+    EXPECT_EQ(kernel.begins_early(), entry.name == "second") << entry.name;
+    FakeDevice device;
+    FakeStream stream(device);
+    kernel({}, stream);
+    EXPECT_EQ(stream.config.programmatic, kernel.begins_early());
+    kernel({.programmatic = true}, stream);
+    EXPECT_TRUE(stream.config.programmatic);
+  }
+}
+
 TEST(KernelLaunch, MoreParametersThanTheStackHolds) {
   std::string ptx = ".version 9.0\n.entry k(";
   for (int i = 0; i < 100; ++i) ptx += (i > 0 ? ", " : "") + std::string(".param .u32 p") + std::to_string(i);

@@ -145,6 +145,13 @@ int column_vector(const Rows& rows, std::initializer_list<RowStart> starts, int 
   return column_vector(rows, std::span(starts.begin(), starts.size()), most);
 }
 
+bool is_aligned(const Rows& rows, const RowStart& start, int vector) {
+  const Strides& strides = rows.arrays[start.array].strides;
+  return remainder(first_element(start), vector) == 0 && remainder(rows.length, vector) == 0 &&
+         std::all_of(strides.begin(), strides.end(),
+                     [&](std::int64_t stride) { return remainder(stride, vector) == 0; });
+}
+
 std::int64_t row_offset(const Rows& rows, std::size_t array, std::int64_t row) {
   std::int64_t offset = 0;
   for (std::size_t d = rows.extents.size(); d > 0; --d) {

@@ -7,6 +7,7 @@
 
 #include "gpuforge/kernels/element.cuh"
 #include "gpuforge/kernels/moved.cuh"
+#include "gpuforge/kernels/stream_order.cuh"
 #include "gpuforge/ops/elementwise/functions.cuh"
 
 namespace gpuforge {
@@ -238,6 +239,7 @@ __device__ inline void compute_and_store(Out* to, const Lanes& lanes) {
 template <typename Body, typename Out, typename Index, int kThreads, int kVector, int kFlight, typename... In>
 __global__ void __launch_bounds__(kThreads)
     elementwise_run(Out* out, Inputs<sizeof...(In)> inputs, Index count) {
+  begin_after_previous_kernel();
   const Index vectors = count / kVector;
   const Index first = static_cast<Index>(blockIdx.x) * (kThreads * kFlight) + threadIdx.x;
   LanesFrom<0, kVector, In...> lanes[kFlight];
@@ -286,6 +288,7 @@ template <typename Body, typename Out, typename Index, int kThreads, int kVector
 __global__ void __launch_bounds__(kThreads)
     elementwise_walk(Out* out, Inputs<sizeof...(In)> inputs, Index count,
                      const __grid_constant__ ElementWalk<sizeof...(In)> walk) {
+  begin_after_previous_kernel();
   const Index first = static_cast<Index>(blockIdx.x) * (kThreads * kFlight) + threadIdx.x;
   LanesFrom<0, kVector, In...> lanes[kFlight];
   long long to[kFlight];

@@ -3,6 +3,7 @@
 // shared memory as accumulators; a thread of 16 x 16 has kRows / 16 by kColumns / 16 results, 16 apart, so
 // that neighbours in a warp are neighbours in shared memory and in the output.
 #include "gpuforge/kernels/element.cuh"
+#include "gpuforge/kernels/stream_order.cuh"
 
 namespace gpuforge {
 
@@ -109,6 +110,7 @@ __device__ inline void load_tile(A (&tile)[kDepth][kOuter + 1], const T* from, l
 template <typename T, typename A, int kRows, int kColumns, int kDepth>
 __global__ void __launch_bounds__(kEdge* kEdge)
     matmul_tiled(T* out, const T* a, const T* b, const __grid_constant__ MatmulShape shape) {
+  begin_after_previous_kernel();
   constexpr int kDown = kRows / kEdge, kAcross = kColumns / kEdge;  // results of a thread
   __shared__ A a_tile[kDepth][kRows + 1];
   __shared__ A b_tile[kDepth][kColumns + 1];

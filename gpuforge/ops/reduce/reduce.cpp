@@ -1,9 +1,7 @@
 #include "gpuforge/ops/reduce/reduce.h"
 
-#include <algorithm>
 #include <limits>
 
-#include "gpuforge/kernels/device_type.h"
 #include "gpuforge/ops/arguments.h"
 #include "gpuforge/ops/reduce/reduce_kernels.h"
 
@@ -11,9 +9,6 @@ namespace gpuforge::ops {
 namespace {
 
 constexpr std::string_view kName = "reduce";
-constexpr std::string_view kFile = "gpuforge/ops/reduce/reduce.cu";
-constexpr int kNaiveThreads = 256;  // the launch bounds of reduce_naive
-constexpr int kPartsThreads = 128;
 
 struct OpName {
   std::string_view name;
@@ -22,26 +17,6 @@ struct OpName {
 constexpr OpName kOpNames[] = {{"sum", ReduceOp::sum},   {"amax", ReduceOp::amax}, {"amin", ReduceOp::amin},
                                {"prod", ReduceOp::prod}, {"mean", ReduceOp::mean}, {"max", ReduceOp::amax},
                                {"min", ReduceOp::amin}};
-
-std::string_view device_op(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::sum:
-    case ReduceOp::mean:
-      return "gpuforge::Sum";
-    case ReduceOp::amax:
-      return "gpuforge::Max";
-    case ReduceOp::amin:
-      return "gpuforge::Min";
-    case ReduceOp::prod:
-      return "gpuforge::ScaledProduct";
-  }
-  throw Error(ErrorCode::internal, "reduce: not a value of the operation enumeration");
-}
-
-// Of what reduce.cu keeps of a part of a row, in floats.
-std::int64_t part_words(ReduceOp op) {
-  return op == ReduceOp::prod ? 2 : 1;
-}
 
 double of_nothing(ReduceOp op) {
   if (op == ReduceOp::mean) return std::numeric_limits<double>::quiet_NaN();
@@ -55,27 +30,6 @@ void check_arguments(const Array& out, const Array& x, std::int64_t dim, ReduceO
   check_dtype(kName, "out", out, x.dtype());
   check_shape(kName, "out", out, expected);
   check_output(kName, "out", out, x);
-}
-
-std::uint32_t grid_for(std::int64_t rows, std::int64_t rows_per_block) {
-  const std::int64_t blocks = (rows + rows_per_block - 1) / rows_per_block;
-  return static_cast<std::uint32_t>(
-      std::clamp<std::int64_t>(blocks, 1, std::numeric_limits<std::int32_t>::max()));
-}
-
-// Elements a load has. 0: rows that are not of neighbours, element by element.
-int vector_of(const Rows& rows, device::Address x, DType dtype, const ReduceConfig& config) {
-  const std::size_t bytes = element_bytes(dtype);
-  const int most = config.vector / static_cast<int>(bytes);
-  switch (kind_of(rows)) {
-    case RowsKind::unit:
-      return row_vector(rows, {{0, x, bytes}}, most);
-    case RowsKind::columns:
-      return column_vector(rows, {{0, x, bytes}}, most);
-    case RowsKind::strided:
-      return 0;
-  }
-  throw Error(ErrorCode::internal, "reduce: not a value of the kind enumeration");
 }
 
 }  // namespace
@@ -122,66 +76,6 @@ Rows reduce_rows(const Shape& x_shape, const Strides& x_strides, const Strides& 
     out[axis] = 0;
   }
   return make_rows(x_shape, {x_strides, out}, axis);
-}
-
-std::string reduce_expression(RowsKind kind, DType dtype, ReduceOp op, const ReduceConfig& config,
-                              int vector) {
-  if (config.naive) return format_text("gpuforge::reduce_naive<{}, {}>", device_type(dtype), device_op(op));
-  return format_text("gpuforge::{}<{}, {}, {}, {}, {}, {}>",
-                     kind == RowsKind::columns ? "reduce_columns" : "reduce_rows", device_type(dtype),
-                     device_op(op), config.block, config.group, vector, config.flight);
-}
-
-std::string reduce_parts_expression(DType dtype, ReduceOp op) {
-  return format_text("gpuforge::reduce_parts<{}, {}, {}>", device_type(dtype), device_op(op), kPartsThreads);
-}
-
-std::vector<std::shared_ptr<const jit::Kernel>> reduce_kernels(Context& context, const Rows& rows,
-                                                               device::Address x, DType dtype, ReduceOp op,
-                                                               const ReduceConfig& config) {
-  const std::string first =
-      reduce_expression(kind_of(rows), dtype, op, config, vector_of(rows, x, dtype, config));
-  std::vector kernels{context.jit().embedded_kernel(kFile, first, context.device())};
-  if (config.split > 1) {
-    kernels.push_back(
-        context.jit().embedded_kernel(kFile, reduce_parts_expression(dtype, op), context.device()));
-  }
-  return kernels;
-}
-
-void launch_reduce(const Array& out, const Array& x, const Rows& rows, ReduceOp op,
-                   const ReduceConfig& config, const std::shared_ptr<memory::Allocator>& scratch,
-                   device::Stream& stream) {
-  Context& context = x.context();
-  const auto kernels = reduce_kernels(context, rows, x.address(), x.dtype(), op, config);
-  const memory::Hold uses[] = {out.record_use(stream), x.record_use(stream)};
-  const DeviceRows<2> device = device_rows<2>(rows);
-  const float scale = op == ReduceOp::mean ? 1.0f / static_cast<float>(rows.length) : 1.0f;
-  device::LaunchConfig launch;
-  if (config.naive) {
-    launch.grid.x = grid_for(rows.count, kNaiveThreads);
-    launch.block.x = kNaiveThreads;
-    (*kernels[0])(launch, stream, out, x, device, scale);
-    return;
-  }
-  const int vector = vector_of(rows, x.address(), x.dtype(), config);
-  // Parts begin alike to each other, whatever the vector.
-  const std::int64_t per_split = ((rows.length + config.split - 1) / config.split + 15) / 16 * 16;
-  const std::int64_t across = config.block / config.group;
-  launch.grid.x = grid_for(rows.count, kind_of(rows) == RowsKind::columns ? across * vector : across);
-  launch.grid.y = static_cast<std::uint32_t>(config.split);
-  launch.block.x = static_cast<std::uint32_t>(config.block);
-  if (config.split == 1) {
-    (*kernels[0])(launch, stream, out, device::Address{0}, x, device, per_split, scale);
-    return;
-  }
-  const Array parts = empty(context.shared_from_this(), {rows.count, config.split, part_words(op)},
-                            DType::f32, stream, scratch);
-  (*kernels[0])(launch, stream, out, parts, x, device, per_split, scale);
-  device::LaunchConfig second;
-  second.grid.x = grid_for(rows.count, kPartsThreads / 32);
-  second.block.x = kPartsThreads;
-  (*kernels[1])(second, stream, out, parts, std::int32_t{config.split}, device, scale);
 }
 
 void reduce(Array& out, const Array& x, std::int64_t dim, ReduceOp op, const ReduceOptions& options,

@@ -8,6 +8,8 @@ namespace {
 
 constexpr int kMostThreads = 512;
 constexpr int kMostSplits = 1024;
+constexpr int kMostFlight = 8;
+constexpr int kMostRows = 8;
 constexpr std::int64_t kWarp = 32;
 
 std::int64_t ceil_power(std::int64_t value) {
@@ -31,43 +33,80 @@ void check_variant(std::string_view who, std::string_view variant) {
 std::int64_t vector_of(const ReduceProblem& problem) {
   if (problem.kind == RowsKind::strided) return 1;
   std::int64_t vector = 16 / static_cast<std::int64_t>(element_bytes(problem.dtype));
-  while (vector > 1 &&
+  // One run of columns is read in vectors however its rows begin.
+  const bool any = problem.kind == RowsKind::columns && problem.columns == problem.count;
+  while (vector > 1 && !any &&
          (problem.kind == RowsKind::columns ? problem.columns % vector != 0 : problem.length < 2 * vector)) {
     vector /= 2;
   }
   return vector;
 }
 
-// As many as keep every multiprocessor busy, while each still has `least` loads a thread.
+// As many as keep every multiprocessor busy, while each still has `least` loads a thread: the parts cost a
+// second launch, so seven blocks for eight multiprocessors will do.
 int splits(std::int64_t blocks, std::int64_t loads_per_thread, std::int64_t least, int multiprocessors) {
-  const std::int64_t wanted = 2 * std::int64_t{std::max(multiprocessors, 1)};
-  if (blocks >= wanted / 2) return 1;
-  const std::int64_t split = std::min(divided_up(wanted, std::max<std::int64_t>(blocks, 1)),  //
+  const std::int64_t all = std::max(multiprocessors, 1);
+  if (8 * blocks >= 7 * all) return 1;
+  const std::int64_t split = std::min(2 * all / std::max<std::int64_t>(blocks, 1),  //
                                       loads_per_thread / least);
   return static_cast<int>(std::clamp<std::int64_t>(split, 1, kMostSplits));
 }
 
+// Threads that have memory busy with one load each; with fewer, a row takes more of them and each loads less.
+std::int64_t enough_threads(int multiprocessors) {
+  return std::int64_t{std::max(multiprocessors, 1)} * 512;
+}
+
+// Rows that a warp or less has in one go: 64 bytes a thread, all of them under way at once, of several rows
+// where one has not so many.
+ReduceConfig for_short_rows(const ReduceProblem& problem, std::int64_t loads, std::int64_t enough) {
+  const std::int64_t most = std::min(ceil_power(loads), kWarp);
+  std::int64_t group = std::clamp<std::int64_t>(ceil_power(loads) / 4, std::min<std::int64_t>(most, 4), most);
+  while (group < most && problem.count * group < enough) group *= 2;
+  const std::int64_t flight = ceil_power(divided_up(loads, group));
+  std::int64_t rows = std::max<std::int64_t>(1, 4 / flight);
+  while (rows > 1 && problem.count * group < enough * rows) rows /= 2;
+  return {.block = 128,
+          .group = static_cast<int>(group),
+          .flight = static_cast<int>(flight),
+          .rows = static_cast<int>(rows)};
+}
+
 ReduceChoice for_rows(const ReduceProblem& problem, int multiprocessors) {
   const std::int64_t loads = divided_up(problem.length, vector_of(problem));
-  const std::int64_t group =
-      loads <= kWarp ? ceil_power(loads) : std::clamp<std::int64_t>(ceil_power(loads / 4), kWarp, 256);
-  ReduceConfig config{.block = 256, .group = static_cast<int>(group)};
+  const std::int64_t enough = enough_threads(multiprocessors);
+  if (loads <= kWarp * kMostFlight) {
+    const ReduceConfig config = for_short_rows(problem, loads, enough);
+    return {config, format_text("{} threads for the {} loads of a row, {} rows at once", config.group, loads,
+                                config.rows)};
+  }
+  // Without a barrier as long as a warp has a row in four goes.
+  std::int64_t group = std::clamp<std::int64_t>(ceil_power(loads) / (4 * kMostFlight), kWarp, 256);
+  while (group < 256 && 2 * group <= loads && problem.count * group < enough) group *= 2;
+  ReduceConfig config{.block = static_cast<int>(std::max<std::int64_t>(group, 128)),
+                      .group = static_cast<int>(group)};
+  config.flight = static_cast<int>(std::clamp<std::int64_t>(ceil_power(loads / group), 1, kMostFlight));
   const std::int64_t blocks = divided_up(problem.count, config.block / group);
-  config.split = splits(blocks, loads / group, config.flight, multiprocessors);
+  config.split = splits(blocks, loads / group, 4, multiprocessors);
   const std::string threads = format_text("{} threads for the {} loads of a row", group, loads);
   if (config.split == 1) return {config, threads};
   return {config, format_text("{}; {} blocks would leave the device idle, so each row is split over {}",
                               threads, blocks, config.split)};
 }
 
+// Few threads across, so that there are blocks for every multiprocessor before the axis has to be split: 8
+// loads side by side are a line of the cache.
 ReduceChoice for_columns(const ReduceProblem& problem, int multiprocessors) {
-  ReduceConfig config{.block = 256};
+  ReduceConfig config{.block = 256, .flight = kMostFlight};
   const std::int64_t vectors = divided_up(problem.count, vector_of(problem));
-  const std::int64_t across = std::min<std::int64_t>(kWarp, ceil_power(vectors));
+  std::int64_t across = kWarp;
+  while (across > 8 && vectors < across * 4 * multiprocessors) across /= 2;
+  if (vectors < across * 2 * multiprocessors) config.block = 512;
+  across = std::min(across, ceil_power(vectors));
   const std::int64_t useful = ceil_power(problem.length);  // a thread without an element does nothing
-  config.group = static_cast<int>(std::min<std::int64_t>(config.block / across, useful));
+  config.group = static_cast<int>(std::min(config.block / across, useful));
   const std::int64_t blocks = divided_up(vectors, config.block / config.group);
-  config.split = splits(blocks, problem.length / config.group, config.flight, multiprocessors);
+  config.split = splits(blocks, problem.length / config.group, 4, multiprocessors);
   const std::string threads =
       format_text("rows lie side by side: {} threads across them", config.block / config.group);
   if (config.split == 1) return {config, threads};
@@ -89,11 +128,8 @@ ReduceProblem reduce_problem(const Rows& rows, DType dtype) {
 
 Config to_config(const ReduceConfig& config) {
   if (config.naive) return {};
-  return {{"block", config.block},
-          {"group", config.group},
-          {"vector", config.vector},
-          {"flight", config.flight},
-          {"split", config.split}};
+  return {{"block", config.block},   {"group", config.group}, {"vector", config.vector},
+          {"flight", config.flight}, {"rows", config.rows},   {"split", config.split}};
 }
 
 ReduceConfig reduce_config(std::string_view who, std::string_view variant, const Config& config) {
@@ -110,15 +146,17 @@ ReduceConfig reduce_config(std::string_view who, std::string_view variant, const
       result.group = number;
     } else if (key == "vector" && is_power_within(value, 4, 16)) {
       result.vector = number;
-    } else if (key == "flight" && is_power_within(value, 1, 8)) {
+    } else if (key == "flight" && is_power_within(value, 1, kMostFlight)) {
       result.flight = number;
+    } else if (key == "rows" && is_power_within(value, 1, kMostRows)) {
+      result.rows = number;
     } else if (key == "split" && value >= 1 && value <= kMostSplits) {
       result.split = number;
     } else {
       throw Error(
           ErrorCode::invalid_argument,
           format_text("{}: there is no configuration {}={} (powers of two: block 32 to {}, group 1 to "
-                      "block, vector 4 to 16 bytes, flight 1 to 8; split 1 to {})",
+                      "block, vector 4 to 16 bytes, flight and rows 1 to 8; split 1 to {})",
                       who, key, value, kMostThreads, kMostSplits));
     }
   }
@@ -136,12 +174,16 @@ std::vector<Config> reduce_configs(const ReduceProblem& problem, const device::D
   std::vector<Config> list;
   for (const int split : split_values) {
     for (const int block : {128, 256, 512}) {
-      for (int group = std::max(1, chosen.group / 2); group <= std::min(block, chosen.group * 4);
+      for (int group = std::max(1, chosen.group / 4); group <= std::min(block, chosen.group * 4);
            group *= 2) {
-        for (const int flight : {2, 4, 8}) {
-          for (const int vector : {8, 16}) {
-            list.push_back(to_config(
-                {.block = block, .group = group, .vector = vector, .flight = flight, .split = split}));
+        for (const int flight : {1, 2, 4, 8}) {
+          for (int rows = 1; rows * flight <= kMostRows; rows *= 2) {
+            const ReduceConfig config{
+                .block = block, .group = group, .flight = flight, .rows = rows, .split = split};
+            // Several rows at once are for those that a warp has in one go.
+            const bool in_one_go = problem.kind == RowsKind::unit && split == 1 && group <= kWarp &&
+                                   problem.length <= group * flight * vector_of(problem);
+            if (rows == 1 || in_one_go) list.push_back(to_config(config));
           }
         }
       }

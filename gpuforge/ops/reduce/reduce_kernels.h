@@ -35,7 +35,8 @@ struct ReduceConfig {
   int block = 256;  // threads
   int group = 32;   // of them, for one row: side by side, or below each other in columns
   int vector = 16;  // bytes a load has, where rows allow it
-  int flight = 4;   // loads under way at once
+  int flight = 4;   // loads of a row under way at once
+  int rows = 1;     // that a thread has at once, where it has each in `flight` loads
   int split = 1;    // blocks a row is cut into; their parts go through memory
   bool naive = false;
   friend bool operator==(const ReduceConfig&, const ReduceConfig&) = default;
@@ -54,13 +55,20 @@ TuningKey reduce_tuning_key(std::string_view op, const ReduceProblem& problem, s
 ReduceChoice choose_reduce(std::string_view who, const ReduceProblem& problem, std::string_view variant,
                            const device::DeviceFacts& facts, const TuningTable& table);
 
-// `vector`: elements, 0 for rows that are not of neighbours.
-std::string reduce_expression(RowsKind kind, DType dtype, ReduceOp op, const ReduceConfig& config,
-                              int vector);
+// Which kernel of reduce.cu has the call, as memory lies.
+enum class ReduceKernel { short_rows, rows, strided, columns, ragged_columns, naive };
+struct ReducePlan {
+  ReduceKernel kernel = ReduceKernel::rows;
+  int vector = 1;        // elements a load
+  bool regular = false;  // rows are equally far from each other
+  bool aligned = false;  // and begin at vectors, of which they have whole ones
+};
+ReducePlan plan_reduce(const Rows& rows, device::Address x, DType dtype, const ReduceConfig& config);
+std::string reduce_expression(const ReducePlan& plan, DType dtype, ReduceOp op, const ReduceConfig& config);
 std::string reduce_parts_expression(DType dtype, ReduceOp op);
 // What a launch takes, the second stage last.
-std::vector<std::shared_ptr<const jit::Kernel>> reduce_kernels(Context& context, const Rows& rows,
-                                                               device::Address x, DType dtype, ReduceOp op,
+std::vector<std::shared_ptr<const jit::Kernel>> reduce_kernels(Context& context, const ReducePlan& plan,
+                                                               DType dtype, ReduceOp op,
                                                                const ReduceConfig& config);
 
 // Arguments were checked and there is something to write. Partial results live in `scratch`, or in memory of

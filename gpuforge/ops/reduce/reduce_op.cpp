@@ -120,8 +120,9 @@ lab::Op describe_reduce() {
   op.kernels = [](Context& context, const lab::Problem& problem, std::string_view variant,
                   const Config* config) -> std::vector<std::shared_ptr<const jit::Kernel>> {
     if (context.device().facts().kind == device::DeviceKind::cpu) return {};
-    return reduce_kernels(context, rows_of(problem), 0, problem.dtype, asked(problem).op,
-                          config_of(context, problem, variant, config));
+    const ReduceConfig used = config_of(context, problem, variant, config);
+    return reduce_kernels(context, plan_reduce(rows_of(problem), 0, problem.dtype, used), problem.dtype,
+                          asked(problem).op, used);
   };
   op.choose = [](const lab::Problem& problem, std::string_view variant, const device::DeviceFacts& facts,
                  const TuningTable& table) -> lab::Choice {

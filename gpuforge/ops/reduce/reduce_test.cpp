@@ -157,13 +157,118 @@ ReduceChoice chosen(const Shape& shape, std::size_t axis, const TuningTable& tab
   return choose_reduce("reduce", reduce_problem(rows, DType::f16), "best", facts, table);
 }
 
+// x and out of rows of `length`, every `stride` elements of x, beginning at element `start` of it.
+ReducePlan planned(std::int64_t length, std::int64_t stride, std::uint64_t start,
+                   const ReduceConfig& config) {
+  const Rows rows = reduce_rows({9, length}, {stride, 1}, {1}, 1);
+  return plan_reduce(rows, 2 * start, DType::f16, config);
+}
+
+TEST(ReducePlan, FollowsHowRowsLie) {
+  const ReduceConfig config{.group = 4, .flight = 4};
+  const ReducePlan in_one_go = planned(128, 128, 0, config);
+  EXPECT_EQ(in_one_go.kernel, ReduceKernel::short_rows);
+  EXPECT_EQ(in_one_go.vector, 8);
+  EXPECT_EQ(planned(136, 136, 0, config).kernel, ReduceKernel::rows) << "more than 4 threads have in 4 loads";
+  for (const ReducePlan& ragged :
+       {planned(127, 128, 0, config), planned(128, 129, 0, config), planned(128, 128, 1, config)}) {
+    EXPECT_EQ(ragged.kernel, ReduceKernel::rows);
+    EXPECT_TRUE(ragged.regular);
+    EXPECT_FALSE(ragged.aligned);
+  }
+  EXPECT_TRUE(planned(4096, 4104, 8, config).aligned);
+  EXPECT_EQ(planned(128, 128, 0, {.group = 4, .flight = 4, .split = 2}).kernel, ReduceKernel::rows);
+  const Rows nested = reduce_rows({3, 4, 128}, {1024, 128, 1}, {4, 1}, 2);
+  EXPECT_FALSE(plan_reduce(nested, 0, DType::f16, config).regular);
+  const Rows apart = reduce_rows({9, 128}, {1024, 2}, {1}, 1);
+  EXPECT_EQ(plan_reduce(apart, 0, DType::f16, config).kernel, ReduceKernel::strided);
+}
+
+// Rows that a warp has in one go, several at once, with fewer rows and fewer vectors than there is room for.
+TEST_P(Reduce, RowsAtOnce) {
+  if (context_->device().facts().kind == device::DeviceKind::cpu) GTEST_SKIP() << "cpu has no configurations";
+  for (const auto& [shape, config] :
+       {std::pair(Shape{37, 24}, ReduceConfig{.block = 64, .group = 4, .flight = 1, .rows = 8}),
+        std::pair(Shape{5, 48}, ReduceConfig{.block = 32, .group = 2, .flight = 4, .rows = 2}),
+        std::pair(Shape{3, 1000}, ReduceConfig{.block = 128, .group = 32, .flight = 4, .rows = 2})}) {
+    for (const char* const op : {"sum", "amax", "prod"})
+      expect_good(
+          op_,
+          {.problem = problem(shape, DType::f16, "-1", op), .variant = "best", .config = to_config(config)});
+  }
+}
+
+// Lengths around what the threads of a row have at once, and slices with nothing in them.
+TEST_P(Reduce, RowsInSeveralGoes) {
+  if (context_->device().facts().kind == device::DeviceKind::cpu) GTEST_SKIP() << "cpu has no configurations";
+  for (const std::int64_t length : {255, 256, 257, 520, 4095, 16 * 1024 + 8}) {
+    for (const int split : {1, 5}) {
+      const ReduceConfig config{.block = 64, .group = 32, .flight = 2, .split = split};
+      expect_good(op_, {.problem = problem({3, length}, DType::f32, "-1", "mean"),
+                        .variant = "best",
+                        .config = to_config(config)});
+    }
+  }
+}
+
+// Columns of rows that begin anywhere: one vector, several blocks of them, an array that is off, slices, few
+// rows.
+TEST_P(Reduce, RaggedColumns) {
+  if (context_->device().facts().kind == device::DeviceKind::cpu) GTEST_SKIP() << "cpu has no configurations";
+  for (const std::int64_t columns : {9, 15, 57, 121}) {
+    for (const int split : {1, 3}) {
+      const ReduceConfig config{.block = 64, .group = 16, .flight = 2, .split = split};
+      for (const char* const op : {"sum", "prod", "amin"})
+        expect_good(op_, {.problem = problem({131, columns}, DType::f16, "0", op),
+                          .variant = "best",
+                          .config = to_config(config)});
+    }
+  }
+  const ReduceConfig config{.block = 128, .group = 8, .flight = 4};
+  for (const std::int64_t length : {1, 7, 1100})
+    expect_good(op_, {.problem = problem({length, 77}, DType::f32, "0", "mean"),
+                      .variant = "best",
+                      .config = to_config(config)});
+}
+
+TEST(ReducePlan, OneRunOfColumnsIsReadInVectors) {
+  const auto plan = [](const Shape& shape, std::uint64_t start, const ReduceConfig& config) {
+    const Shape out = shape.size() == 2 ? Shape{shape[1]} : Shape{shape[0], shape[2]};
+    const Rows rows = reduce_rows(shape, row_major_strides(shape), row_major_strides(out), shape.size() - 2);
+    return plan_reduce(rows, 2 * start, DType::f16, config);
+  };
+  const ReduceConfig config{.block = 64, .group = 16};
+  EXPECT_EQ(plan({9, 64}, 0, config).kernel, ReduceKernel::columns);
+  EXPECT_EQ(plan({9, 64}, 0, config).vector, 8);
+  EXPECT_EQ(plan({9, 65}, 0, config).kernel, ReduceKernel::ragged_columns);
+  EXPECT_EQ(plan({9, 64}, 1, config).kernel, ReduceKernel::ragged_columns);
+  EXPECT_EQ(plan({9, 65}, 0, {.block = 64, .group = 4}).kernel, ReduceKernel::columns)
+      << "rows of a thread differ";
+  EXPECT_EQ(plan({9, 65}, 0, {.block = 64, .group = 64}).kernel, ReduceKernel::columns)
+      << "no second thread across";
+  EXPECT_EQ(plan({2, 9, 65}, 0, config).kernel, ReduceKernel::columns) << "two runs";
+}
+
 TEST(ReduceChoice, ThreadsOfARowFollowItsLength) {
-  EXPECT_EQ(chosen({4096, 64}, 1).config.group, 8);
-  EXPECT_EQ(chosen({4096, 1024}, 1).config.group, 32);
-  EXPECT_EQ(chosen({4096, 4096}, 1).config.group, 128);
+  const ReduceConfig shortest = chosen({1 << 20, 16}, 1).config;
+  EXPECT_EQ(shortest.group, 2);
+  EXPECT_EQ(shortest.rows, 4);
+  EXPECT_EQ(chosen({1 << 20, 128}, 1).config.group, 4);
+  EXPECT_EQ(chosen({1 << 20, 128}, 1).config.rows, 1);
+  EXPECT_EQ(chosen({1 << 17, 1024}, 1).config.group, 32);
+  EXPECT_EQ(chosen({1 << 15, 4096}, 1).config.group, 32);
+  EXPECT_EQ(chosen({1 << 15, 4096}, 1).config.flight, 8);
   EXPECT_EQ(chosen({4096, 65536}, 1).config.group, 256);
   EXPECT_EQ(chosen({4096, 65536}, 1).config.split, 1);
-  EXPECT_EQ(chosen({4096, 1024}, 1).reason, "32 threads for the 128 loads of a row");
+  EXPECT_EQ(chosen({1 << 17, 1024}, 1).reason, "32 threads for the 128 loads of a row, 1 rows at once");
+}
+
+TEST(ReduceChoice, FewRowsTakeMoreThreads) {
+  EXPECT_EQ(chosen({64, 256}, 1).config.group, 32);
+  EXPECT_EQ(chosen({64, 256}, 1).config.flight, 1);
+  EXPECT_EQ(chosen({64, 4096}, 1).config.group, 256);
+  EXPECT_EQ(chosen({64, 4096}, 1).config.split, 1);
+  EXPECT_EQ(chosen({16, 16}, 1).config.rows, 1);
 }
 
 TEST(ReduceChoice, FewLongRowsAreSplit) {
@@ -177,11 +282,14 @@ TEST(ReduceChoice, FewLongRowsAreSplit) {
 }
 
 TEST(ReduceChoice, ColumnsAreReadSideBySide) {
-  const ReduceConfig wide = chosen({4096, 4096}, 0).config;
-  EXPECT_EQ(wide.block / wide.group, 32);
+  const ReduceConfig widest = chosen({1024, 1 << 18}, 0).config;
+  EXPECT_EQ(widest.block / widest.group, 32);
+  const ReduceConfig wide = chosen({8192, 8192}, 0).config;
+  EXPECT_EQ(wide.block / wide.group, 8);
+  EXPECT_EQ(wide.split, 1) << "128 blocks for 132 multiprocessors";
   const ReduceConfig narrow = chosen({4096, 8}, 0).config;
   EXPECT_EQ(narrow.block / narrow.group, 1);
-  EXPECT_THAT(chosen({4096, 4096}, 0).reason, HasSubstr("32 threads across"));
+  EXPECT_THAT(chosen({4096, 4096}, 0).reason, HasSubstr("8 threads across"));
 }
 
 TEST(ReduceChoice, ComesFromTheTableWhenThereIsAnEntry) {

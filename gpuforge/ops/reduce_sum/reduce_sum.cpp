@@ -96,8 +96,10 @@ std::vector<std::shared_ptr<const jit::Kernel>> reduce_sum_kernels(Context& cont
                                                                    device::Address x, DType dtype,
                                                                    std::string_view variant,
                                                                    const Config& config) {
-  if (variant == "best")
-    return reduce_kernels(context, rows, x, dtype, ReduceOp::sum, reduce_config(kName, "best", config));
+  if (variant == "best") {
+    const ReduceConfig best = reduce_config(kName, "best", config);
+    return reduce_kernels(context, plan_reduce(rows, x, dtype, best), dtype, ReduceOp::sum, best);
+  }
   return {
       context.jit().embedded_kernel(kFile, reduce_sum_expression(variant, dtype, config), context.device())};
 }

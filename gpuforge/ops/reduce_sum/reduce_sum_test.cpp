@@ -79,7 +79,7 @@ TEST(ReduceSumChoice, DependsOnTheVariant) {
   EXPECT_EQ(choose_reduce_sum(problem, "shuffle", facts, {}).reason, "a block of 256 for rows of 1024");
   EXPECT_EQ(choose_reduce_sum({4096, 9, 1, RowsKind::unit, DType::f32}, "improved", facts, {}).config,
             (Config{{"block", 32}}));
-  EXPECT_EQ(choose_reduce_sum(problem, "best", facts, {}).config.at("group"), 64);
+  EXPECT_EQ(choose_reduce_sum(problem, "best", facts, {}).config.at("group"), 32);
   EXPECT_GE(reduce_sum_configs(problem, "best", facts).size(), 20u);
 
   TuningTable table;

@@ -3,6 +3,7 @@
 // kernel what the parts found; everything in a fixed order.
 #include "gpuforge/kernels/element.cuh"
 #include "gpuforge/kernels/rows.cuh"
+#include "gpuforge/kernels/stream_order.cuh"
 
 namespace gpuforge {
 
@@ -96,6 +97,7 @@ template <typename T, typename Out, typename A, typename Op, typename Read, bool
 __global__ void __launch_bounds__(kThreads)
     reduce_elements(Out* out, Found<A>* parts, const T* x, const __grid_constant__ Rows<2> rows,
                     long long per_part, A divisor) {
+  begin_after_previous_kernel();
   for (long long row = blockIdx.x; row < rows.count; row += gridDim.x) {
     const RowOffsets<2> begin = row_offsets(rows, row);
     const long long first = blockIdx.y * per_part;
@@ -118,6 +120,7 @@ __global__ void __launch_bounds__(kThreads)
 template <typename Out, typename A, typename Op, bool kPlace, int kThreads>
 __global__ void __launch_bounds__(kThreads) reduce_found(Out* out, const Found<A>* parts, int part_count,
                                                          const __grid_constant__ Rows<2> rows, A divisor) {
+  begin_after_previous_kernel();
   for (long long row = blockIdx.x; row < rows.count; row += gridDim.x) {
     Found<A> found{A(0), -1};
     for (int part = threadIdx.x; part < part_count; part += kThreads) {
