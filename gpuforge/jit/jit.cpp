@@ -51,6 +51,28 @@ struct LookupEqual {
 template <typename Value>
 using Lookup = OnceMap<LookupKey, LookupView, Value, LookupHash, LookupEqual>;
 
+// Kernels of ours by what they are, for those who do not have their text at hand.
+struct IdView {
+  const KernelId& id;
+  const device::Device* device;
+};
+struct IdKey {
+  explicit IdKey(const IdView& view) : id(view.id), device(view.device) {}
+  operator IdView() const { return {id, device}; }
+  KernelId id;
+  const device::Device* device;
+};
+struct IdHash {
+  using is_transparent = void;
+  std::size_t operator()(const IdView& view) const {
+    return view.id.hash() ^ std::hash<const void*>()(view.device);
+  }
+};
+struct IdEqual {
+  using is_transparent = void;
+  bool operator()(const IdView& a, const IdView& b) const { return a.device == b.device && a.id == b.id; }
+};
+
 // "13.0.88" -> 13000, as the driver counts.
 int cuda_number(std::string_view version) {
   int major = 0;
@@ -120,6 +142,7 @@ struct Jit::Memory {
   Lookup<const Compiled> compiled;
   Lookup<device::Module> modules;
   Lookup<const Kernel> kernels;
+  OnceMap<IdKey, IdView, const Kernel, IdHash, IdEqual> kernels_by_id;  // those of `kernels`, found sooner
   std::atomic<std::uint64_t> memory_hits{0};
   std::atomic<std::uint64_t> disk_hits{0};
   std::atomic<std::uint64_t> compiles{0};
@@ -348,6 +371,16 @@ std::shared_ptr<const Kernel> Jit::embedded_kernel(std::string_view path, std::s
     source.instantiations = {std::string(expression)};
     return kernel(source, expression, device);
   });
+}
+
+std::shared_ptr<const Kernel> Jit::embedded_kernel(const KernelId& id, device::Device& device) {
+  const IdView view{id, &device};
+  if (auto found = memory_->kernels_by_id.find(view)) [[likely]] {
+    memory_->memory_hits.fetch_add(1, std::memory_order_relaxed);
+    return found;
+  }
+  return memory_->kernels_by_id.get(view,
+                                    [&] { return embedded_kernel(id.file(), id.expression(), device); });
 }
 
 std::shared_ptr<const Kernel> Jit::kernel_from_ptx(std::string_view ptx, std::string_view name,

@@ -16,6 +16,7 @@
 #include "gpuforge/jit/compiler.h"
 #include "gpuforge/jit/disk_cache.h"
 #include "gpuforge/jit/kernel.h"
+#include "gpuforge/jit/kernel_id.h"
 #include "gpuforge/jit/source.h"
 
 namespace gpuforge::jit {
@@ -57,10 +58,11 @@ class Jit {
                                        device::Device& device);
   std::shared_ptr<const Kernel> kernel(const SourceHandle& source, std::string_view entry,
                                        device::Device& device);
-  // One instantiation of a kernel file of ours. For hot paths: it is found by path and expression, and the
-  // text is hashed once.
+  // One instantiation of a kernel file of ours, found by path and expression; the file is hashed once.
   std::shared_ptr<const Kernel> embedded_kernel(std::string_view path, std::string_view expression,
                                                 device::Device& device);
+  // The same kernel. For hot paths: once it was found, no text is written or read to find it again.
+  std::shared_ptr<const Kernel> embedded_kernel(const KernelId& id, device::Device& device);
   // A PTX file's text, loaded as it is (the driver compiles it).
   std::shared_ptr<const Kernel> kernel_from_ptx(std::string_view ptx, std::string_view name,
                                                 std::string_view entry, device::Device& device);
