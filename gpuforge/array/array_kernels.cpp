@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "gpuforge/kernels/device_type.h"
-
 namespace gpuforge {
 namespace {
 
+constexpr jit::FixedText kFile = "gpuforge/array/array.cu";
 constexpr std::uint32_t kThreads = 256;  // array.cu's launch bound
 constexpr std::int64_t kPack = 4;        // elements a thread of convert_run takes at once
 
@@ -39,9 +38,9 @@ device::LaunchConfig grid_for(std::int64_t items, const device::DeviceFacts& fac
 }
 
 template <typename... Args>
-void launch(Context& context, const std::string& expression, std::int64_t items, device::Stream& stream,
+void launch(Context& context, const jit::KernelId& id, std::int64_t items, device::Stream& stream,
             const Args&... args) {
-  const auto kernel = context.jit().embedded_kernel("gpuforge/array/array.cu", expression, context.device());
+  const auto kernel = context.jit().embedded_kernel(id, context.device());
   (*kernel)(grid_for(items, context.device().facts()), stream, args...);
 }
 
@@ -52,24 +51,25 @@ device::Address moved(device::Address address, std::int64_t elements, std::size_
 }  // namespace
 
 jit::KernelSource array_kernel_source(const jit::Jit& jit, std::string expression) {
-  jit::KernelSource source = jit.embedded_source("gpuforge/array/array.cu");
+  jit::KernelSource source = jit.embedded_source(kFile.text());
   source.instantiations = {std::move(expression)};
   return source;
 }
 
-std::string copy_expression(DType to, DType from, bool strided) {
-  const bool same = to == from;
-  return format_text("gpuforge::{}<{}, {}>", strided ? "copy_strided" : "convert_run",
-                     same ? bits_type(element_bytes(to)) : device_type(to),
-                     same ? bits_type(element_bytes(from)) : device_type(from));
+jit::KernelId copy_kernel_id(DType to, DType from, bool strided) {
+  const jit::FixedText kernel =
+      strided ? jit::FixedText("gpuforge::copy_strided") : jit::FixedText("gpuforge::convert_run");
+  if (to != from) return {kFile, kernel, to, from};
+  const jit::BitsType bits{element_bytes(to)};
+  return {kFile, kernel, bits, bits};
 }
 
-std::string fill_expression(std::size_t bytes) {
-  return format_text("gpuforge::fill_strided<{}>", bits_type(bytes));
+jit::KernelId fill_kernel_id(std::size_t bytes) {
+  return {kFile, "gpuforge::fill_strided", jit::BitsType{bytes}};
 }
 
-std::string range_expression(DType dtype) {
-  return format_text("gpuforge::fill_range<{}>", device_type(dtype));
+jit::KernelId range_kernel_id(DType dtype) {
+  return {kFile, "gpuforge::fill_range", dtype};
 }
 
 void launch_copy(Context& context, Elements to, Elements from, const StridedWalk& walk,
@@ -83,10 +83,10 @@ void launch_copy(Context& context, Elements to, Elements from, const StridedWalk
     };
     const bool packed =
         packs(to_address, element_bytes(to.dtype)) && packs(from_address, element_bytes(from.dtype));
-    launch(context, copy_expression(to.dtype, from.dtype, false), packed ? count / kPack : count, stream,
+    launch(context, copy_kernel_id(to.dtype, from.dtype, false), packed ? count / kPack : count, stream,
            to_address, from_address, count, std::int32_t{packed});
   } else {
-    launch(context, copy_expression(to.dtype, from.dtype, true), count, stream, to_address, from_address,
+    launch(context, copy_kernel_id(to.dtype, from.dtype, true), count, stream, to_address, from_address,
            count, device_walk(walk));
   }
 }
@@ -94,13 +94,13 @@ void launch_copy(Context& context, Elements to, Elements from, const StridedWalk
 void launch_fill(Context& context, device::Address to, std::uint64_t bits, std::size_t bytes,
                  const StridedWalk& walk, device::Stream& stream) {
   const std::int64_t count = element_count(walk.extents);
-  launch(context, fill_expression(bytes), count, stream, moved(to, walk.to_start, bytes), bits, count,
+  launch(context, fill_kernel_id(bytes), count, stream, moved(to, walk.to_start, bytes), bits, count,
          device_walk(walk));
 }
 
 void launch_range(Context& context, Elements to, std::int64_t count, double start, double step,
                   device::Stream& stream) {
-  launch(context, range_expression(to.dtype), count, stream, to.address, count, start, step);
+  launch(context, range_kernel_id(to.dtype), count, stream, to.address, count, start, step);
 }
 
 }  // namespace gpuforge

@@ -23,8 +23,8 @@ void launch_range(Context& context, Elements to, std::int64_t count, double star
 
 // The source that launch_* compile, for tests that compile without a device.
 jit::KernelSource array_kernel_source(const jit::Jit& jit, std::string expression);
-std::string copy_expression(DType to, DType from, bool strided);
-std::string fill_expression(std::size_t element_bytes);
-std::string range_expression(DType dtype);
+jit::KernelId copy_kernel_id(DType to, DType from, bool strided);
+jit::KernelId fill_kernel_id(std::size_t element_bytes);
+jit::KernelId range_kernel_id(DType dtype);
 
 }  // namespace gpuforge

@@ -19,18 +19,18 @@ std::vector<std::string> all_expressions() {
   std::set<std::string> expressions;
   for (const DType to : kAllDTypes) {
     for (const DType from : kAllDTypes) {
-      expressions.insert(copy_expression(to, from, true));
-      if (to != from) expressions.insert(copy_expression(to, from, false));
+      expressions.insert(copy_kernel_id(to, from, true).expression());
+      if (to != from) expressions.insert(copy_kernel_id(to, from, false).expression());
     }
-    expressions.insert(range_expression(to));
-    expressions.insert(fill_expression(element_bytes(to)));
+    expressions.insert(range_kernel_id(to).expression());
+    expressions.insert(fill_kernel_id(element_bytes(to)).expression());
   }
   return {expressions.begin(), expressions.end()};
 }
 
 TEST(ArrayKernels, DtypesOfOneSizeShareTheirCopies) {
-  EXPECT_EQ(copy_expression(DType::f16, DType::f16, true), copy_expression(DType::i16, DType::i16, true));
-  EXPECT_NE(copy_expression(DType::f16, DType::i16, true), copy_expression(DType::i16, DType::f16, true));
+  EXPECT_TRUE(copy_kernel_id(DType::f16, DType::f16, true) == copy_kernel_id(DType::i16, DType::i16, true));
+  EXPECT_FALSE(copy_kernel_id(DType::f16, DType::i16, true) == copy_kernel_id(DType::i16, DType::f16, true));
   // 132 conversions, dense and strided; 4 sizes moved; 4 sizes filled; 12 ranges.
   EXPECT_EQ(all_expressions().size(), 132u * 2 + 4 + 4 + 12);
 }
@@ -48,10 +48,10 @@ TEST(ArrayKernels, ParametersAreWhatTheLaunchesPass) {
   }
   constexpr std::size_t kWalk = 3 * kMaxRank * 8 + 8;
   const std::pair<std::string, std::vector<std::size_t>> kernels[] = {
-      {copy_expression(DType::f16, DType::f32, false), {8, 8, 8, 4}},
-      {copy_expression(DType::f16, DType::boolean, true), {8, 8, 8, kWalk}},
-      {fill_expression(8), {8, 8, 8, kWalk}},
-      {range_expression(DType::f8e4m3), {8, 8, 8, 8}},
+      {copy_kernel_id(DType::f16, DType::f32, false).expression(), {8, 8, 8, 4}},
+      {copy_kernel_id(DType::f16, DType::boolean, true).expression(), {8, 8, 8, kWalk}},
+      {fill_kernel_id(8).expression(), {8, 8, 8, kWalk}},
+      {range_kernel_id(DType::f8e4m3).expression(), {8, 8, 8, 8}},
   };
   for (const auto& [expression, bytes] : kernels) {
     const auto compiled = jit.compile(array_kernel_source(jit, expression), jit::Arch::parse("sm_90a"));

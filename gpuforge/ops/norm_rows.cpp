@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "gpuforge/kernels/device_type.h"
 #include "gpuforge/ops/arguments.h"
 #include "gpuforge/ops/host_rows.h"
 
@@ -12,6 +11,15 @@ namespace gpuforge::ops {
 namespace {
 
 constexpr int kHeldBytes = 64;  // of a row, a thread: a residual is held beside it for a while
+
+struct NormFile {
+  std::string_view op;
+  jit::FixedText file, kernel, naive;
+};
+constexpr NormFile kRmsNorm{"rms_norm", "gpuforge/ops/rms_norm/rms_norm.cu", "gpuforge::rms_norm",
+                            "gpuforge::rms_norm_naive"};
+constexpr NormFile kLayerNorm{"layer_norm", "gpuforge/ops/layer_norm/layer_norm.cu", "gpuforge::layer_norm",
+                              "gpuforge::layer_norm_naive"};
 
 void check_like(std::string_view op, std::string_view argument, const Array& array, const Array& x,
                 const Shape& shape) {
@@ -80,11 +88,12 @@ RowProblem norm_problem(std::string_view op, const Rows& rows, const NormArrays&
   const DType dtype = arrays.x.dtype();
   const Array* const list[] = {&arrays.x,           &arrays.out,   arrays.residual,
                                arrays.residual_out, arrays.weight, arrays.bias};
-  std::vector<RowStart> starts;
+  std::array<RowStart, kNormArrays> starts;
+  std::size_t count = 0;
   for (std::size_t i = 0; i < kNormArrays; ++i) {
-    if (list[i] != nullptr) starts.push_back({i, list[i]->address(), element_bytes(dtype)});
+    if (list[i] != nullptr) starts[count++] = {i, list[i]->address(), element_bytes(dtype)};
   }
-  return row_problem(op, rows, starts, dtype, kHeldBytes);
+  return row_problem(op, rows, std::span(starts).first(count), dtype, kHeldBytes);
 }
 
 RowProblem norm_problem(std::string_view op, const Shape& shape, DType dtype, std::string_view variant) {
@@ -107,14 +116,18 @@ NormPlan plan_norm(std::string_view op, const NormArrays& arrays, float eps, std
   return plan;
 }
 
+jit::KernelId norm_kernel_id(std::string_view op, std::string_view variant, DType dtype,
+                             const RowConfig& config) {
+  const NormFile& norm = op == kRmsNorm.op ? kRmsNorm : kLayerNorm;
+  GPUFORGE_ASSERT(op == norm.op, "{} is no norm", op);
+  if (variant == "naive") return {norm.file, norm.naive, dtype};
+  return row_kernel_id(norm.file, norm.kernel, dtype, config);
+}
+
 std::shared_ptr<const jit::Kernel> norm_kernel(Context& context, std::string_view op,
                                                std::string_view variant, DType dtype,
                                                const RowConfig& config) {
-  return context.jit().embedded_kernel(format_text("gpuforge/ops/{0}/{0}.cu", op),
-                                       variant == "naive"
-                                           ? format_text("gpuforge::{}_naive<{}>", op, device_type(dtype))
-                                           : row_expression(op, dtype, config),
-                                       context.device());
+  return context.jit().embedded_kernel(norm_kernel_id(op, variant, dtype, config), context.device());
 }
 
 void norm_cpu(const NormArrays& arrays, const Rows& rows, device::Stream& stream, NormaliseRow normalise) {
@@ -146,11 +159,12 @@ void norm_cpu(const NormArrays& arrays, const Rows& rows, device::Stream& stream
   });
 }
 
-std::vector<memory::Hold> record_uses(const NormArrays& arrays, device::Stream& stream) {
-  std::vector<memory::Hold> uses;
+std::array<memory::Hold, kNormArrays> record_uses(const NormArrays& arrays, device::Stream& stream) {
+  std::array<memory::Hold, kNormArrays> uses;
+  std::size_t count = 0;
   for (const Array* const array :
        {&arrays.x, &arrays.out, arrays.residual, arrays.residual_out, arrays.weight, arrays.bias}) {
-    if (array != nullptr) uses.push_back(array->record_use(stream));
+    if (array != nullptr) uses[count++] = array->record_use(stream);
   }
   return uses;
 }

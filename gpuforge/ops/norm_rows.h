@@ -2,6 +2,7 @@
 // way over rows on the cpu. Not installed.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -44,6 +45,8 @@ struct NormPlan {
 NormPlan plan_norm(std::string_view op, const NormArrays& arrays, float eps, std::string_view variant,
                    const Config* config);
 // `op` of ops/<op>/<op>.cu, or `op`_naive.
+jit::KernelId norm_kernel_id(std::string_view op, std::string_view variant, DType dtype,
+                             const RowConfig& config);
 std::shared_ptr<const jit::Kernel> norm_kernel(Context& context, std::string_view op,
                                                std::string_view variant, DType dtype,
                                                const RowConfig& config);
@@ -56,6 +59,6 @@ inline device::Address address_of(const Array* array) {
   return array == nullptr ? 0 : array->address();
 }
 // To be kept until the work is queued (Array::record_use).
-std::vector<memory::Hold> record_uses(const NormArrays& arrays, device::Stream& stream);
+std::array<memory::Hold, kNormArrays> record_uses(const NormArrays& arrays, device::Stream& stream);
 
 }  // namespace gpuforge::ops

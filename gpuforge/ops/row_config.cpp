@@ -5,8 +5,6 @@
 #include <initializer_list>
 #include <limits>
 
-#include "gpuforge/kernels/device_type.h"
-
 namespace gpuforge::ops {
 namespace {
 
@@ -67,9 +65,9 @@ RowChoice choose_columns(const RowProblem& problem) {
   for (int items = 4; items <= most_items(problem, 1) && config.items == 0; items *= 2) {
     if (problem.length <= std::int64_t{config.threads} * items) config.items = items;
   }
-  return {config, config.items > 0
-                      ? "columns in memory: neighbouring threads take neighbouring rows, held in registers"
-                      : "columns in memory: neighbouring threads take neighbouring rows"};
+  if (config.items > 0)
+    return {config, "columns in memory: neighbouring threads take neighbouring rows, held in registers"};
+  return {config, "columns in memory: neighbouring threads take neighbouring rows"};
 }
 
 // A row kernel is fast when three things hold on every multiprocessor (SM):
@@ -106,11 +104,11 @@ RowChoice choose_rows(const RowProblem& problem, int multiprocessors) {
     if (problem.length <= std::int64_t{config.threads} * items) config.items = items;
   }
   if (config.items > 0)
-    return {config, format_text("rows of {} are held by {} threads, {} elements each", problem.length,
-                                config.threads, config.items)};
+    return {config, Reason("rows of {} are held by {} threads, {} elements each", problem.length,
+                           config.threads, config.items)};
   if (problem.held_bytes == 0)
-    return {config, format_text("{} threads for rows of {}", config.threads, problem.length)};
-  return {config, format_text("rows of {} are more than the registers of a block hold", problem.length)};
+    return {config, Reason("{} threads for rows of {}", config.threads, problem.length)};
+  return {config, Reason("rows of {} are more than the registers of a block hold", problem.length)};
 }
 
 }  // namespace
@@ -202,9 +200,9 @@ RowChoice choose_row_config(const RowProblem& problem, std::string_view variant,
   return problem.columns ? choose_columns(problem) : choose_rows(problem, facts.multiprocessors);
 }
 
-std::string row_expression(std::string_view kernel, DType dtype, const RowConfig& config) {
-  return format_text("gpuforge::{}<{}, {}, {}, {}, {}, {}>", kernel, device_type(dtype), config.vector,
-                     config.items, config.threads, config.rows, config.columns ? "true" : "false");
+jit::KernelId row_kernel_id(jit::FixedText file, jit::FixedText kernel, DType dtype,
+                            const RowConfig& config) {
+  return {file, kernel, dtype, config.vector, config.items, config.threads, config.rows, config.columns};
 }
 
 device::LaunchConfig row_launch(const RowProblem& problem, const RowConfig& config) {

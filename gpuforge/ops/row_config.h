@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gpuforge/ops/reason.h"
 #include "gpuforge/ops/rows.h"
 
 namespace gpuforge::ops {
@@ -44,7 +45,7 @@ std::vector<RowConfig> row_configs(const RowProblem& problem);
 
 struct RowChoice {
   RowConfig config;
-  std::string reason;
+  Reason reason;
 };
 TuningKey row_tuning_key(const RowProblem& problem, std::string_view variant);
 // What is launched: `config` where one was given, else the tuned one, else by shape. Pure. The variant
@@ -52,8 +53,8 @@ TuningKey row_tuning_key(const RowProblem& problem, std::string_view variant);
 RowChoice choose_row_config(const RowProblem& problem, std::string_view variant, const Config* config,
                             const device::DeviceFacts& facts, const TuningTable& table);
 
-// "gpuforge::softmax_online<gpuforge::half_t, 8, 16, 64, 2, false>"
-std::string row_expression(std::string_view kernel, DType dtype, const RowConfig& config);
+// gpuforge::softmax_online<gpuforge::half_t, 8, 16, 64, 2, false>
+jit::KernelId row_kernel_id(jit::FixedText file, jit::FixedText kernel, DType dtype, const RowConfig& config);
 // A block for each config.rows rows; invalid_argument when a grid has not so many.
 device::LaunchConfig row_launch(const RowProblem& problem, const RowConfig& config);
 

@@ -32,14 +32,16 @@ RowChoice chosen(const RowProblem& problem, const TuningTable& table = {}) {
 TEST(RowConfig, RowsAreHeldAsLongAsTheyFit) {
   EXPECT_EQ(chosen(halves(4096, 1024)).config,
             (RowConfig{.threads = 32, .rows = 4, .vector = 8, .items = 32}));
-  EXPECT_EQ(chosen(halves(4096, 1024)).reason, "rows of 1024 are held by 32 threads, 32 elements each");
+  EXPECT_EQ(chosen(halves(4096, 1024)).reason.text(),
+            "rows of 1024 are held by 32 threads, 32 elements each");
   EXPECT_EQ(chosen(halves(16384, 4096)).config,
             (RowConfig{.threads = 128, .rows = 1, .vector = 8, .items = 32}));
   EXPECT_EQ(chosen(halves(4096, 65536)).config,
             (RowConfig{.threads = 1024, .rows = 1, .vector = 8, .items = 64}));
   EXPECT_EQ(chosen(halves(4096, 65537)).config,
             (RowConfig{.threads = 1024, .rows = 1, .vector = 8, .items = 0}));
-  EXPECT_EQ(chosen(halves(4096, 65537)).reason, "rows of 65537 are more than the registers of a block hold");
+  EXPECT_EQ(chosen(halves(4096, 65537)).reason.text(),
+            "rows of 65537 are more than the registers of a block hold");
 }
 
 // Without registers for more, 64 bytes a thread; with them, blocks of which two fit beside each other.
@@ -104,7 +106,7 @@ TEST(RowConfig, TheTableComesFirst) {
   const RowConfig tuned{.threads = 256, .rows = 1, .vector = 4, .items = 4};
   table.set(row_tuning_key(halves(4096, 1024), "best"), to_config(tuned));
   EXPECT_EQ(chosen(halves(4000, 1000), table).config, tuned);
-  EXPECT_EQ(chosen(halves(4000, 1000), table).reason, "tuned on this device");
+  EXPECT_EQ(chosen(halves(4000, 1000), table).reason.text(), "tuned on this device");
   // Not what the arrays at hand allow: narrower loads, and nothing held of a row that is too long.
   EXPECT_EQ(chosen(halves(4000, 1000, 2), table).config,
             (RowConfig{.threads = 256, .rows = 1, .vector = 2, .items = 4}));

@@ -58,7 +58,7 @@ void describe_choices(lab::Op& op,
   op.choose = [rows](const lab::Problem& problem, std::string_view variant, const device::DeviceFacts& facts,
                      const TuningTable& table) -> lab::Choice {
     const RowChoice choice = choose_row_config(rows(problem, variant), variant, nullptr, facts, table);
-    return {variant == "naive" ? Config{} : to_config(choice.config), choice.reason};
+    return {variant == "naive" ? Config{} : to_config(choice.config), choice.reason.text()};
   };
   op.configs = [rows](const lab::Problem& problem, std::string_view variant, const device::DeviceFacts&) {
     std::vector<Config> list;

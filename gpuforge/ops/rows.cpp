@@ -8,9 +8,10 @@
 namespace gpuforge::ops {
 namespace {
 
+// Without initial values: only so many strides as there are arrays are looked at.
 struct OuterAxis {
-  std::int64_t extent = 1;
-  std::array<std::int64_t, kMaxRowArrays> strides{};
+  std::int64_t extent;
+  std::array<std::int64_t, kMaxRowArrays> strides;
 };
 
 // An axis along which the first array does not move must not stand where its neighbours would.
@@ -78,17 +79,19 @@ Rows make_rows(const Shape& shape, std::span<const Strides> strides, std::size_t
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (d == axis || shape[d] == 1) continue;
     rows.count *= shape[d];
-    outer[rank].extent = shape[d];
-    for (std::size_t a = 0; a < strides.size(); ++a) outer[rank].strides[a] = strides[a][d];
-    ++rank;
+    OuterAxis next;
+    next.extent = shape[d];
+    for (std::size_t a = 0; a < strides.size(); ++a) next.strides[a] = strides[a][d];
+    // Widest first, in the order given where they are alike.
+    std::size_t at = rank++;
+    for (; at > 0 && sort_key(outer[at - 1]) < sort_key(next); --at) outer[at] = outer[at - 1];
+    outer[at] = next;
   }
   for (std::size_t a = 0; a < strides.size(); ++a) {
     GPUFORGE_ASSERT(strides[a].size() == shape.size(), "make_rows: strides {} for shape {}",
                     to_string(strides[a]), to_string(shape));
     rows.arrays[a].axis_stride = strides[a][axis];
   }
-  std::stable_sort(outer.begin(), outer.begin() + static_cast<std::ptrdiff_t>(rank),
-                   [](const OuterAxis& x, const OuterAxis& y) { return sort_key(x) > sort_key(y); });
   for (std::size_t d = 0; d < rank;) {
     OuterAxis merged = outer[d++];
     while (d < rank && continues(merged, outer[d], strides.size())) {

@@ -4,7 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "gpuforge/kernels/device_type.h"
 #include "gpuforge/ops/arguments.h"
 #include "gpuforge/ops/copy_transpose/copy_transpose_kernels.h"
 
@@ -12,7 +11,7 @@ namespace gpuforge::ops {
 namespace {
 
 constexpr std::string_view kName = "copy_transpose";
-constexpr std::string_view kFile = "gpuforge/ops/copy_transpose/copy_transpose.cu";
+constexpr jit::FixedText kFile = "gpuforge/ops/copy_transpose/copy_transpose.cu";
 constexpr int kNaiveThreads = 256;  // the naive kernel's launch bound
 constexpr int kMostThreads = 1024;
 
@@ -165,7 +164,7 @@ TransposeChoice choose_transpose(const TransposeProblem& problem, std::string_vi
                                  const TuningTable& table) {
   check_variant(variant);
   if (variant == "naive") return {{.tile = 0}, "the naive variant has no choices"};
-  if (tile_size != 0) return {{.tile = tile_size}, format_text("tile_size {} was asked for", tile_size)};
+  if (tile_size != 0) return {{.tile = tile_size}, Reason("tile_size {} was asked for", tile_size)};
   if (const Config* const tuned = table.find_by([&] { return transpose_tuning_key(problem, variant); })) {
     return {transpose_config(variant, *tuned, problem.dtype), "tuned on this device"};
   }
@@ -178,7 +177,7 @@ TransposeChoice choose_transpose(const TransposeProblem& problem, std::string_vi
   // 64 bytes a thread on their way to shared memory: 128 KB an SM where 2048 threads fit.
   if (vector > 1)
     return {{.tile = 64, .rows = bytes * vector, .vector = vector},
-            format_text("tiles of 64, whose rows are accesses of {} elements", vector)};
+            Reason("tiles of 64, whose rows are accesses of {} elements", vector)};
   if (bytes == 2) return {{.tile = 64, .rows = 4}, "tiles of 64: rows of 128 bytes on both sides"};
   return {{}, "tiles of 32: rows of 128 bytes on both sides"};
 }
@@ -229,18 +228,16 @@ TransposeConfig fitted(const TransposePlan& plan, device::Address x, device::Add
   return config;
 }
 
-std::string transpose_expression(DType dtype, const TransposeConfig& config) {
-  const std::string_view type = bits_type(element_bytes(dtype));
-  if (config.tile == 0) return format_text("gpuforge::transpose_naive<{}>", type);
-  if (config.vector == 1)
-    return format_text("gpuforge::transpose_tiled<{}, {}, {}>", type, config.tile, config.rows);
-  return format_text("gpuforge::transpose_vectors<{}, {}, {}, {}>", type, config.tile, config.rows,
-                     config.vector);
+jit::KernelId transpose_kernel_id(DType dtype, const TransposeConfig& config) {
+  const jit::BitsType type{element_bytes(dtype)};
+  if (config.tile == 0) return {kFile, "gpuforge::transpose_naive", type};
+  if (config.vector == 1) return {kFile, "gpuforge::transpose_tiled", type, config.tile, config.rows};
+  return {kFile, "gpuforge::transpose_vectors", type, config.tile, config.rows, config.vector};
 }
 
 std::shared_ptr<const jit::Kernel> transpose_kernel(Context& context, DType dtype,
                                                     const TransposeConfig& config) {
-  return context.jit().embedded_kernel(kFile, transpose_expression(dtype, config), context.device());
+  return context.jit().embedded_kernel(transpose_kernel_id(dtype, config), context.device());
 }
 
 void copy_transpose(Array& out, const Array& x, const CopyTransposeOptions& options, device::Stream& stream) {

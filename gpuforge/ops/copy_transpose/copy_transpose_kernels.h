@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gpuforge/array/array.h"
+#include "gpuforge/ops/reason.h"
 #include "gpuforge/ops/rows.h"
 
 namespace gpuforge::ops {
@@ -34,7 +35,7 @@ std::vector<Config> transpose_configs(std::string_view variant, DType dtype);
 
 struct TransposeChoice {
   TransposeConfig config;
-  std::string reason;
+  Reason reason;
 };
 TuningKey transpose_tuning_key(const TransposeProblem& problem, std::string_view variant);
 // Pure. `tile_size` 0: free.
@@ -58,7 +59,7 @@ TransposePlan plan_transpose(const Shape& x_shape, const Strides& x_strides, con
 TransposeConfig fitted(const TransposePlan& plan, device::Address x, device::Address out, DType dtype,
                        TransposeConfig config);
 
-std::string transpose_expression(DType dtype, const TransposeConfig& config);
+jit::KernelId transpose_kernel_id(DType dtype, const TransposeConfig& config);
 // What a launch takes.
 std::shared_ptr<const jit::Kernel> transpose_kernel(Context& context, DType dtype,
                                                     const TransposeConfig& config);

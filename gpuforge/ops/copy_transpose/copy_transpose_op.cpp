@@ -30,8 +30,8 @@ std::shared_ptr<const jit::Kernel> kernel_of(Context& context, const lab::Proble
   Strides from = x;
   std::swap(from[from.size() - 1], from[from.size() - 2]);
   const bool dense = make_walk(out_shape, out, from).dense();
-  return context.jit().embedded_kernel(
-      "gpuforge/array/array.cu", copy_expression(problem.dtype, problem.dtype, !dense), context.device());
+  return context.jit().embedded_kernel(copy_kernel_id(problem.dtype, problem.dtype, !dense),
+                                       context.device());
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ lab::Op describe_copy_transpose() {
   op.choose = [](const lab::Problem& problem, std::string_view variant, const device::DeviceFacts&,
                  const TuningTable& table) -> lab::Choice {
     const TransposeChoice choice = choose_transpose(problem_of(problem), variant, tile_size(problem), table);
-    return {to_config(choice.config), choice.reason};
+    return {to_config(choice.config), choice.reason.text()};
   };
   op.configs = [](const lab::Problem& problem, std::string_view variant, const device::DeviceFacts&) {
     return transpose_configs(variant, problem.dtype);

@@ -126,7 +126,7 @@ TEST(CopyTransposeChoice, ComesFromTheTableWhenThereIsAnEntry) {
   const TransposeChoice choice = choose_transpose({1, 4000, 3992, DType::f16}, "best", 0, table);
   EXPECT_EQ(choice.config.tile, 16);
   EXPECT_EQ(choice.config.rows, 4);
-  EXPECT_EQ(choice.reason, "tuned on this device");
+  EXPECT_EQ(choice.reason.text(), "tuned on this device");
   EXPECT_EQ(choose_transpose(problem, "best", 32, table).config.tile, 32);
 }
 

@@ -11,7 +11,7 @@
 namespace gpuforge::ops {
 namespace {
 
-constexpr std::string_view kFile = "gpuforge/ops/elementwise/elementwise.cu";
+constexpr std::size_t kMostOperands = 3;  // the arity of any function in the table
 
 struct IntegerRange {
   std::int64_t lowest, highest;
@@ -42,21 +42,27 @@ bool holds(DType dtype, const OperandType& operand) {
 }
 
 DType promoted(std::span<const OperandType> operands) {
-  std::vector<DType> arrays;
-  std::vector<ScalarKind> numbers;
+  std::array<DType, kMostOperands> arrays;
+  std::array<ScalarKind, kMostOperands> numbers;
+  std::size_t array_count = 0, number_count = 0;
   for (const OperandType& operand : operands) {
     if (operand.dtype) {
-      arrays.push_back(*operand.dtype);
+      arrays[array_count++] = *operand.dtype;
     } else {
-      numbers.push_back(operand.kind);
+      numbers[number_count++] = operand.kind;
     }
   }
-  return promote(arrays, numbers);
+  return promote(std::span(arrays).first(array_count), std::span(numbers).first(number_count));
 }
 
 void refuse(const Function& function, std::string_view taken, DType found) {
   throw Error(ErrorCode::invalid_argument,
               format_text("{}: {} were expected; found {}", function.name, taken, name(found)));
+}
+
+void check_arity(const Function& function, std::size_t found) {
+  GPUFORGE_CHECK(found == static_cast<std::size_t>(function.arity), "{}: {} operands were expected; found {}",
+                 function.name, function.arity, found);
 }
 
 const Array* first_array(std::span<const Operand> operands, const ApplyOptions& options) {
@@ -76,8 +82,7 @@ OperandType type_of(const Operand& operand) {
 }
 
 Resolution resolve(const Function& function, std::span<const OperandType> operands) {
-  GPUFORGE_CHECK(operands.size() == static_cast<std::size_t>(function.arity),
-                 "{}: {} operands were expected; found {}", function.name, function.arity, operands.size());
+  check_arity(function, operands.size());
   Resolution how{.function = &function};
   const auto counted = function.rule == Rule::choice ? operands.subspan(1) : operands;
   how.operation = promoted(counted);
@@ -213,16 +218,15 @@ std::shared_ptr<const jit::Kernel> elementwise_kernel(Context& context, const Re
                                                       const ElementWalk& walk,
                                                       std::span<const KernelInput> inputs,
                                                       const ElementwisePlan& plan) {
-  const std::string body = call_body(how, static_cast<int>(inputs.size()));
-  return context.jit().embedded_kernel(kFile, elementwise_expression(body, walk, inputs, plan),
-                                       context.device());
+  return context.jit().embedded_kernel(elementwise_kernel_id(&how, walk, inputs, plan), context.device());
 }
 
 Array apply(const Function& function, std::span<const Operand> operands, const ApplyOptions& options,
             device::Stream& stream) {
-  std::vector<OperandType> types;
-  for (const Operand& operand : operands) types.push_back(type_of(operand));
-  const Resolution how = resolve(function, types);
+  check_arity(function, operands.size());
+  std::array<OperandType, kMostOperands> types;
+  std::transform(operands.begin(), operands.end(), types.begin(), type_of);
+  const Resolution how = resolve(function, std::span(types).first(operands.size()));
   const Array* const like = first_array(operands, options);
   GPUFORGE_CHECK(like != nullptr, "{}: an array among the operands, or out, was expected", function.name);
   GPUFORGE_CHECK(&like->device() == &stream.device(), "{}: the operands are on {}, the stream is of {}",
@@ -231,7 +235,9 @@ Array apply(const Function& function, std::span<const Operand> operands, const A
   if (options.out != nullptr) check_out(function.name, *options.out, shape, how.result);
 
   std::vector<Array> arrays;  // the output, then the inputs that are arrays
+  arrays.reserve(1 + operands.size());
   std::vector<KernelInput> inputs;
+  inputs.reserve(operands.size());
   bool direct = options.out != nullptr && options.out->dtype() == how.result;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     KernelInput& input = inputs.emplace_back();
@@ -260,6 +266,7 @@ Array apply(const Function& function, std::span<const Operand> operands, const A
                 .config;
   if (out.size() > 0) {
     std::vector<memory::Hold> uses;
+    uses.reserve(arrays.size());
     for (const Array& array : arrays) uses.push_back(array.record_use(stream));
     const ElementWalk walk = make_element_walk(arrays);
     if (facts.kind == device::DeviceKind::cpu) {

@@ -3,7 +3,6 @@
 
 #include "gpuforge/base/convert.h"
 #include "gpuforge/base/suggest.h"
-#include "gpuforge/kernels/device_type.h"
 #include "gpuforge/ops/arguments.h"
 #include "gpuforge/ops/elementwise/elementwise_kernels.h"
 #include "gpuforge/ops/elementwise/host_functions.h"
@@ -11,6 +10,7 @@
 namespace gpuforge::ops {
 namespace {
 
+constexpr jit::FixedText kFile = "gpuforge/ops/elementwise/elementwise.cu";
 constexpr int kBlocks[] = {128, 256, 512};
 constexpr int kVectors[] = {4, 8, 16};
 constexpr int kFlights[] = {1, 2, 4};
@@ -87,7 +87,7 @@ ElementwiseChoice choose_elementwise(std::int64_t count, DType result, std::stri
   const std::int64_t threads = std::int64_t{std::max(facts.multiprocessors, 1)} * 2048;
   config.flight = vectors >= 4 * threads ? 4 : vectors >= 2 * threads ? 2 : 1;
   return {config,
-          format_text("{} vectors a thread for {} threads the device has at once", config.flight, threads)};
+          Reason("{} vectors a thread for {} threads the device has at once", config.flight, threads)};
 }
 
 ElementwisePlan plan_elementwise(const ElementWalk& walk, const ElementwiseConfig& config) {
@@ -105,33 +105,40 @@ ElementwisePlan plan_elementwise(const ElementWalk& walk, const ElementwiseConfi
   return plan;
 }
 
-std::string call_body(const Resolution& how, int arity) {
-  std::string body = format_text("gpuforge::Call<gpuforge::fn::{}", how.function->name);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(arity); ++i) {
-    body += ", ";
-    body += how.truth[i] ? "gpuforge::Truth" : device_type(compute_dtype(how.operation));
+jit::KernelId elementwise_kernel_id(const Resolution* how, const ElementWalk& walk,
+                                    std::span<const KernelInput> inputs, const ElementwisePlan& plan) {
+  jit::KernelId id(kFile, plan.run ? jit::FixedText("gpuforge::elementwise_run")
+                                   : jit::FixedText("gpuforge::elementwise_walk"));
+  if (how == nullptr) {
+    id.add(jit::FixedText("gpuforge::Fused"));
+  } else {
+    id.open("gpuforge::Call");
+    id.add_member("gpuforge::fn", jit::FixedText::of(how->function->name));
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (how->truth[i]) {
+        id.add(jit::FixedText("gpuforge::Truth"));
+      } else {
+        id.add(compute_dtype(how->operation));
+      }
+    }
+    id.close();
   }
-  return body + ">";
-}
-
-std::string elementwise_expression(std::string_view body, const ElementWalk& walk,
-                                   std::span<const KernelInput> inputs, const ElementwisePlan& plan) {
-  std::string text =
-      format_text("gpuforge::{}<{}, {}, {}, {}, {}, {}", plan.run ? "elementwise_run" : "elementwise_walk",
-                  body, device_type(walk.arrays[0].dtype), plan.wide ? "unsigned long long" : "unsigned int",
-                  plan.config.block, plan.vector, plan.config.flight);
+  id.add(walk.arrays[0].dtype);
+  id.add(jit::BitsType{plan.wide ? 8u : 4u});
+  for (const int number : {plan.config.block, plan.vector, plan.config.flight}) id.add(number);
   for (const KernelInput& input : inputs) {
     if (input.constant) {
-      text += format_text(", gpuforge::Constant<{}>", device_type(input.bits.compute));
+      id.add(jit::OneOf{"gpuforge::Constant", input.bits.compute});
       continue;
     }
     const WalkedArray& array = walk.arrays[input.array];
     // A single element is of neighbours as much as repeated; a stride of 0 in the walk's own offsets is both.
     const bool repeated =
         (plan.run || plan.vector > 1) && (!walk.extents.empty() && array.strides.back() == 0);
-    text += format_text(", gpuforge::{}<{}>", repeated ? "Repeated" : "Elements", device_type(array.dtype));
+    id.add(repeated ? jit::OneOf{"gpuforge::Repeated", array.dtype}
+                    : jit::OneOf{"gpuforge::Elements", array.dtype});
   }
-  return text + ">";
+  return id;
 }
 
 void launch_elementwise(const jit::Kernel& kernel, const ElementWalk& walk,
@@ -139,6 +146,7 @@ void launch_elementwise(const jit::Kernel& kernel, const ElementWalk& walk,
                         device::Stream& stream) {
   // The same members as Inputs and ElementWalk in elementwise.cuh.
   std::vector<std::uint64_t> values;
+  values.reserve(inputs.size());
   for (const KernelInput& input : inputs) {
     values.push_back(input.constant ? input.bits.bits : walk.arrays[input.array].address);
   }

@@ -10,6 +10,7 @@
 
 #include "gpuforge/ops/elementwise/element_walk.h"
 #include "gpuforge/ops/elementwise/program.h"
+#include "gpuforge/ops/reason.h"
 
 namespace gpuforge::ops {
 
@@ -26,7 +27,7 @@ std::vector<Config> elementwise_configs();
 
 struct ElementwiseChoice {
   ElementwiseConfig config;
-  std::string reason;
+  Reason reason;
 };
 TuningKey elementwise_tuning_key(std::int64_t count, DType result, std::string_view variant);
 // Pure: of the number of elements, their dtype, the number of multiprocessors and the table.
@@ -43,16 +44,15 @@ struct ElementwisePlan {
 };
 ElementwisePlan plan_elementwise(const ElementWalk& walk, const ElementwiseConfig& config);
 
-// The body of one call, and a kernel's expression with it. `constants`: one for every input that is a number.
-std::string call_body(const Resolution& how, int arity);
 // Inputs of a kernel: array i + 1 of the walk, or a constant.
 struct KernelInput {
   bool constant = false;
   std::size_t array = 0;
   ConstantBits bits;
 };
-std::string elementwise_expression(std::string_view body, const ElementWalk& walk,
-                                   std::span<const KernelInput> inputs, const ElementwisePlan& plan);
+// `how` says what is called; nullptr: the body that fuse writes.
+jit::KernelId elementwise_kernel_id(const Resolution* how, const ElementWalk& walk,
+                                    std::span<const KernelInput> inputs, const ElementwisePlan& plan);
 void launch_elementwise(const jit::Kernel& kernel, const ElementWalk& walk,
                         std::span<const KernelInput> inputs, const ElementwisePlan& plan,
                         device::Stream& stream);

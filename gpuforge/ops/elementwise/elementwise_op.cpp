@@ -112,7 +112,7 @@ lab::Op describe(std::string op_name, std::string summary, std::string fallback)
   op.choose = [](const lab::Problem& problem, std::string_view variant, const device::DeviceFacts& facts,
                  const TuningTable& table) -> lab::Choice {
     const ElementwiseChoice choice = choice_of(problem, variant, facts, table);
-    return {variant == "best" ? to_config(choice.config) : Config{}, choice.reason};
+    return {variant == "best" ? to_config(choice.config) : Config{}, choice.reason.text()};
   };
   op.configs = [](const lab::Problem&, std::string_view variant, const device::DeviceFacts&) {
     return variant == "best" ? elementwise_configs() : std::vector<Config>{};

@@ -268,11 +268,11 @@ std::span<const Function> functions() {
 }
 
 const Function& find_function(std::string_view name) {
-  std::vector<std::string> known;
   for (const Function& function : functions()) {
     if (function.name == name || (!function.alias.empty() && function.alias == name)) return function;
-    known.emplace_back(function.name);
   }
+  std::vector<std::string> known;
+  for (const Function& function : functions()) known.emplace_back(function.name);
   throw Error(ErrorCode::invalid_argument,
               format_text("elementwise: there is no function '{}'{}", name, did_you_mean(name, known)));
 }

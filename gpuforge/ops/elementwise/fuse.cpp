@@ -329,7 +329,7 @@ Array Fused::operator()(std::span<const Operand> arguments, const ApplyOptions& 
                                            .config;
       if (inputs.size() > 3) config.flight = std::min(config.flight, 2);  // registers
       const ElementwisePlan plan = plan_elementwise(walk, config);
-      const std::string expression = elementwise_expression("gpuforge::Fused", walk, kernel_inputs, plan);
+      const std::string expression = elementwise_kernel_id(nullptr, walk, kernel_inputs, plan).expression();
       const jit::KernelSource source{
           .name = "fused.cu", .text = kernel_text(lowered), .instantiations = {expression}};
       launch_elementwise(*context.jit().kernel(source, expression, context.device()), walk, kernel_inputs,

@@ -19,7 +19,7 @@ void layer_norm(Array& out, const Array& x, const Array* weight, const Array* bi
                           .bias = bias};
   const NormPlan plan = plan_norm(kName, arrays, options.eps, options.variant, options.config);
   if (x.size() == 0) return;
-  const std::vector<memory::Hold> uses = record_uses(arrays, stream);
+  const auto uses = record_uses(arrays, stream);
   Context& context = x.context();
   if (context.device().facts().kind == device::DeviceKind::cpu)
     return layer_norm_cpu(arrays, plan.rows, options.eps, stream);

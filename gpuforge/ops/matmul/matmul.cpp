@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "gpuforge/base/promotion.h"
-#include "gpuforge/kernels/device_type.h"
 #include "gpuforge/ops/arguments.h"
 #include "gpuforge/ops/elementwise/host_functions.h"
 #include "gpuforge/ops/matmul/matmul_kernels.h"
@@ -12,7 +11,7 @@
 namespace gpuforge::ops {
 namespace {
 
-constexpr std::string_view kFile = "gpuforge/ops/matmul/matmul.cu";
+constexpr jit::FixedText kFile = "gpuforge/ops/matmul/matmul.cu";
 constexpr int kEdge = 16;
 constexpr int kTiles[] = {128, 64, 32};
 constexpr int kDepths[] = {8, 16, 32};
@@ -169,18 +168,20 @@ MatmulChoice choose_matmul(const MatmulSize& size, DType dtype, std::string_view
     const MatmulConfig config{tile_for(size.m, tile), tile_for(size.n, tile), tile == 128 ? 8 : 16};
     const std::int64_t blocks = tiles(size, config) * size.batches;
     if (blocks >= std::max(facts.multiprocessors, 1)) {
-      return {config, format_text("{} blocks with tiles of {} x {}", blocks, config.rows, config.columns)};
+      return {config, Reason("{} blocks with tiles of {} x {}", blocks, config.rows, config.columns)};
     }
   }
   return {{32, 32, 16}, "larger tiles would leave multiprocessors idle"};
 }
 
+jit::KernelId matmul_kernel_id(DType dtype, const MatmulConfig& config) {
+  const DType compute = compute_dtype(dtype);
+  if (config.naive) return {kFile, "gpuforge::matmul_naive", dtype, compute};
+  return {kFile, "gpuforge::matmul_tiled", dtype, compute, config.rows, config.columns, config.depth};
+}
+
 std::shared_ptr<const jit::Kernel> matmul_kernel(Context& context, DType dtype, const MatmulConfig& config) {
-  const std::string types = format_text("{}, {}", device_type(dtype), device_type(compute_dtype(dtype)));
-  const std::string expression = config.naive ? format_text("gpuforge::matmul_naive<{}>", types)
-                                              : format_text("gpuforge::matmul_tiled<{}, {}, {}, {}>", types,
-                                                            config.rows, config.columns, config.depth);
-  return context.jit().embedded_kernel(kFile, expression, context.device());
+  return context.jit().embedded_kernel(matmul_kernel_id(dtype, config), context.device());
 }
 
 Array matmul(const Array& a, const Array& b, const MatmulOptions& options, device::Stream& stream) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gpuforge/ops/matmul/matmul.h"
+#include "gpuforge/ops/reason.h"
 
 namespace gpuforge::ops {
 
@@ -35,7 +36,7 @@ MatmulConfig matmul_config(std::string_view variant, DType dtype, const Config& 
 std::vector<Config> matmul_configs(DType dtype);
 struct MatmulChoice {
   MatmulConfig config;
-  std::string reason;
+  Reason reason;
 };
 struct MatmulSize {
   std::int64_t m = 0, n = 0, k = 0, batches = 1;
@@ -43,6 +44,7 @@ struct MatmulSize {
 TuningKey matmul_tuning_key(const MatmulSize& size, DType dtype, std::string_view variant);
 MatmulChoice choose_matmul(const MatmulSize& size, DType dtype, std::string_view variant,
                            const device::DeviceFacts& facts, const TuningTable& table);
+jit::KernelId matmul_kernel_id(DType dtype, const MatmulConfig& config);
 std::shared_ptr<const jit::Kernel> matmul_kernel(Context& context, DType dtype, const MatmulConfig& config);
 void matmul_cpu(const Array& out, const Array& a, const Array& b, const MatmulProblem& problem,
                 device::Stream& stream);

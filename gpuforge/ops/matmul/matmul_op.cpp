@@ -88,7 +88,7 @@ lab::Op describe_matmul() {
   op.choose = [](const lab::Problem& problem, std::string_view variant, const device::DeviceFacts& facts,
                  const TuningTable& table) -> lab::Choice {
     const MatmulChoice choice = choose_matmul(shapes_of(problem).size, problem.dtype, variant, facts, table);
-    return {choice.config.naive ? Config{} : to_config(choice.config), choice.reason};
+    return {choice.config.naive ? Config{} : to_config(choice.config), choice.reason.text()};
   };
   op.configs = [](const lab::Problem& problem, std::string_view variant, const device::DeviceFacts&) {
     return variant == "best" ? matmul_configs(problem.dtype) : std::vector<Config>{};

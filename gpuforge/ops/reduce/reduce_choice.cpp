@@ -77,8 +77,8 @@ ReduceChoice for_rows(const ReduceProblem& problem, int multiprocessors) {
   const std::int64_t enough = enough_threads(multiprocessors);
   if (loads <= kWarp * kMostFlight) {
     const ReduceConfig config = for_short_rows(problem, loads, enough);
-    return {config, format_text("{} threads for the {} loads of a row, {} rows at once", config.group, loads,
-                                config.rows)};
+    return {config, Reason("{} threads for the {} loads of a row, {} rows at once", config.group, loads,
+                           config.rows)};
   }
   // Without a barrier as long as a warp has a row in four goes.
   std::int64_t group = std::clamp<std::int64_t>(ceil_power(loads) / (4 * kMostFlight), kWarp, 256);
@@ -88,10 +88,11 @@ ReduceChoice for_rows(const ReduceProblem& problem, int multiprocessors) {
   config.flight = static_cast<int>(std::clamp<std::int64_t>(ceil_power(loads / group), 1, kMostFlight));
   const std::int64_t blocks = divided_up(problem.count, config.block / group);
   config.split = splits(blocks, loads / group, 4, multiprocessors);
-  const std::string threads = format_text("{} threads for the {} loads of a row", group, loads);
-  if (config.split == 1) return {config, threads};
-  return {config, format_text("{}; {} blocks would leave the device idle, so each row is split over {}",
-                              threads, blocks, config.split)};
+  if (config.split == 1) return {config, Reason("{} threads for the {} loads of a row", group, loads)};
+  return {config,
+          Reason("{} threads for the {} loads of a row; {} blocks would leave the device idle, so each "
+                 "row is split over {}",
+                 group, loads, blocks, config.split)};
 }
 
 // Few threads across, so that there are blocks for every multiprocessor before the axis has to be split: 8
@@ -107,11 +108,12 @@ ReduceChoice for_columns(const ReduceProblem& problem, int multiprocessors) {
   config.group = static_cast<int>(std::min(config.block / across, useful));
   const std::int64_t blocks = divided_up(vectors, config.block / config.group);
   config.split = splits(blocks, problem.length / config.group, 4, multiprocessors);
-  const std::string threads =
-      format_text("rows lie side by side: {} threads across them", config.block / config.group);
-  if (config.split == 1) return {config, threads};
-  return {config, format_text("{}; {} blocks would leave the device idle, so the axis is split over {}",
-                              threads, blocks, config.split)};
+  const int threads = config.block / config.group;
+  if (config.split == 1) return {config, Reason("rows lie side by side: {} threads across them", threads)};
+  return {config,
+          Reason("rows lie side by side: {} threads across them; {} blocks would leave the device idle, "
+                 "so the axis is split over {}",
+                 threads, blocks, config.split)};
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gpuforge/ops/reason.h"
 #include "gpuforge/ops/reduce/reduce.h"
 #include "gpuforge/ops/rows.h"
 
@@ -48,7 +49,7 @@ std::vector<Config> reduce_configs(const ReduceProblem& problem, const device::D
 
 struct ReduceChoice {
   ReduceConfig config;
-  std::string reason;
+  Reason reason;
 };
 TuningKey reduce_tuning_key(std::string_view op, const ReduceProblem& problem, std::string_view variant);
 // Pure: of the problem, the number of multiprocessors, and the table. `who` is the op whose entries count.
@@ -64,8 +65,8 @@ struct ReducePlan {
   bool aligned = false;  // and begin at vectors, of which they have whole ones
 };
 ReducePlan plan_reduce(const Rows& rows, device::Address x, DType dtype, const ReduceConfig& config);
-std::string reduce_expression(const ReducePlan& plan, DType dtype, ReduceOp op, const ReduceConfig& config);
-std::string reduce_parts_expression(DType dtype, ReduceOp op);
+jit::KernelId reduce_kernel_id(const ReducePlan& plan, DType dtype, ReduceOp op, const ReduceConfig& config);
+jit::KernelId reduce_parts_kernel_id(DType dtype, ReduceOp op);
 // What a launch takes, the second stage last.
 std::vector<std::shared_ptr<const jit::Kernel>> reduce_kernels(Context& context, const ReducePlan& plan,
                                                                DType dtype, ReduceOp op,

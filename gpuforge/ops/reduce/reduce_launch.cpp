@@ -1,17 +1,16 @@
 // Which kernel of reduce.cu has a call, and its launch.
 #include <limits>
 
-#include "gpuforge/kernels/device_type.h"
 #include "gpuforge/ops/reduce/reduce_kernels.h"
 
 namespace gpuforge::ops {
 namespace {
 
-constexpr std::string_view kFile = "gpuforge/ops/reduce/reduce.cu";
+constexpr jit::FixedText kFile = "gpuforge/ops/reduce/reduce.cu";
 constexpr int kNaiveThreads = 256;  // the launch bounds of reduce_naive
 constexpr int kPartsThreads = 128;
 
-std::string_view device_op(ReduceOp op) {
+jit::FixedText device_op(ReduceOp op) {
   switch (op) {
     case ReduceOp::sum:
     case ReduceOp::mean:
@@ -90,43 +89,47 @@ ReducePlan plan_reduce(const Rows& rows, device::Address x, DType dtype, const R
   return plan;
 }
 
-std::string reduce_expression(const ReducePlan& plan, DType dtype, ReduceOp op, const ReduceConfig& config) {
-  const auto kernel = [&](std::string_view name, std::string_view rest) {
-    return format_text("gpuforge::{}<{}, {}{}>", name, device_type(dtype), device_op(op), rest);
-  };
+jit::KernelId reduce_kernel_id(const ReducePlan& plan, DType dtype, ReduceOp op, const ReduceConfig& config) {
+  const jit::FixedText of = device_op(op);
   switch (plan.kernel) {
     case ReduceKernel::naive:
-      return kernel("reduce_naive", "");
+      return {kFile, "gpuforge::reduce_naive", dtype, of};
     case ReduceKernel::strided:
-      return kernel("reduce_strided", format_text(", {}, {}, {}", config.block, config.group, config.flight));
+      return {kFile, "gpuforge::reduce_strided", dtype, of, config.block, config.group, config.flight};
     case ReduceKernel::columns:
+      return {kFile,        "gpuforge::reduce_columns", dtype, of, config.block, config.group, plan.vector,
+              config.flight};
     case ReduceKernel::ragged_columns:
-      return kernel(plan.kernel == ReduceKernel::columns ? "reduce_columns" : "reduce_ragged_columns",
-                    format_text(", {}, {}, {}, {}", config.block, config.group, plan.vector, config.flight));
+      return {
+          kFile,        "gpuforge::reduce_ragged_columns", dtype, of, config.block, config.group, plan.vector,
+          config.flight};
     case ReduceKernel::short_rows:
-      return kernel("reduce_short", format_text(", {}, {}, {}, {}, {}", config.block, config.group,
-                                                plan.vector, config.flight, config.rows));
+      return {kFile,        "gpuforge::reduce_short",
+              dtype,        of,
+              config.block, config.group,
+              plan.vector,  config.flight,
+              config.rows};
     case ReduceKernel::rows:
-      return kernel("reduce_rows", format_text(", gpuforge::{}<2>, {}, {}, {}, {}, {}",
-                                               plan.regular ? "RegularRows" : "Rows", config.block,
-                                               config.group, plan.vector, config.flight, plan.aligned));
+      break;
   }
-  throw Error(ErrorCode::internal, "reduce: not a value of the kernel enumeration");
+  const jit::FixedText rows =
+      plan.regular ? jit::FixedText("gpuforge::RegularRows<2>") : jit::FixedText("gpuforge::Rows<2>");
+  return {kFile,       "gpuforge::reduce_rows", dtype,       of, rows, config.block, config.group,
+          plan.vector, config.flight,           plan.aligned};
 }
 
-std::string reduce_parts_expression(DType dtype, ReduceOp op) {
-  return format_text("gpuforge::reduce_parts<{}, {}, {}>", device_type(dtype), device_op(op), kPartsThreads);
+jit::KernelId reduce_parts_kernel_id(DType dtype, ReduceOp op) {
+  return {kFile, "gpuforge::reduce_parts", dtype, device_op(op), kPartsThreads};
 }
 
 std::vector<std::shared_ptr<const jit::Kernel>> reduce_kernels(Context& context, const ReducePlan& plan,
                                                                DType dtype, ReduceOp op,
                                                                const ReduceConfig& config) {
-  std::vector kernels{
-      context.jit().embedded_kernel(kFile, reduce_expression(plan, dtype, op, config), context.device())};
-  if (config.split > 1) {
-    kernels.push_back(
-        context.jit().embedded_kernel(kFile, reduce_parts_expression(dtype, op), context.device()));
-  }
+  const auto find = [&](const jit::KernelId& id) {
+    return context.jit().embedded_kernel(id, context.device());
+  };
+  std::vector kernels{find(reduce_kernel_id(plan, dtype, op, config))};
+  if (config.split > 1) kernels.push_back(find(reduce_parts_kernel_id(dtype, op)));
   return kernels;
 }
 

@@ -128,7 +128,7 @@ lab::Op describe_reduce() {
                  const TuningTable& table) -> lab::Choice {
     const ReduceChoice choice =
         choose_reduce("reduce", reduce_problem(rows_of(problem), problem.dtype), variant, facts, table);
-    return {to_config(choice.config), choice.reason};
+    return {to_config(choice.config), choice.reason.text()};
   };
   op.configs = [](const lab::Problem& problem, std::string_view variant, const device::DeviceFacts& facts) {
     if (variant != "best") return std::vector<Config>{};

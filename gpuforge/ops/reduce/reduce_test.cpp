@@ -260,7 +260,8 @@ TEST(ReduceChoice, ThreadsOfARowFollowItsLength) {
   EXPECT_EQ(chosen({1 << 15, 4096}, 1).config.flight, 8);
   EXPECT_EQ(chosen({4096, 65536}, 1).config.group, 256);
   EXPECT_EQ(chosen({4096, 65536}, 1).config.split, 1);
-  EXPECT_EQ(chosen({1 << 17, 1024}, 1).reason, "32 threads for the 128 loads of a row, 1 rows at once");
+  EXPECT_EQ(chosen({1 << 17, 1024}, 1).reason.text(),
+            "32 threads for the 128 loads of a row, 1 rows at once");
 }
 
 TEST(ReduceChoice, FewRowsTakeMoreThreads) {
@@ -274,7 +275,7 @@ TEST(ReduceChoice, FewRowsTakeMoreThreads) {
 TEST(ReduceChoice, FewLongRowsAreSplit) {
   const ReduceChoice one = chosen({1, 262144}, 1);
   EXPECT_EQ(one.config.split, 32) << "4 loads a thread are left";
-  EXPECT_EQ(one.reason,
+  EXPECT_EQ(one.reason.text(),
             "256 threads for the 32768 loads of a row; 1 blocks would leave the device idle, so each row is "
             "split over 32");
   EXPECT_GT(chosen({262144, 8}, 0).config.split, 32);
@@ -289,7 +290,7 @@ TEST(ReduceChoice, ColumnsAreReadSideBySide) {
   EXPECT_EQ(wide.split, 1) << "128 blocks for 132 multiprocessors";
   const ReduceConfig narrow = chosen({4096, 8}, 0).config;
   EXPECT_EQ(narrow.block / narrow.group, 1);
-  EXPECT_THAT(chosen({4096, 4096}, 0).reason, HasSubstr("8 threads across"));
+  EXPECT_THAT(chosen({4096, 4096}, 0).reason.text(), HasSubstr("8 threads across"));
 }
 
 TEST(ReduceChoice, ComesFromTheTableWhenThereIsAnEntry) {
@@ -297,8 +298,9 @@ TEST(ReduceChoice, ComesFromTheTableWhenThereIsAnEntry) {
   const ReduceProblem problem{4096, 1024, 4096, RowsKind::unit, DType::f16};
   table.set(reduce_tuning_key("reduce", problem, "best"), {{"block", 128}, {"group", 64}});
   EXPECT_EQ(chosen({4096, 1024}, 1, table).config.group, 64);
-  EXPECT_EQ(chosen({4096, 1024}, 1, table).reason, "tuned on this device");
-  EXPECT_NE(chosen({1024, 4096}, 0, table).reason, "tuned on this device") << "columns are another class";
+  EXPECT_EQ(chosen({4096, 1024}, 1, table).reason.text(), "tuned on this device");
+  EXPECT_NE(chosen({1024, 4096}, 0, table).reason.text(), "tuned on this device")
+      << "columns are another class";
 }
 
 TEST(ReduceChoice, ConfigurationsAreManyAndValid) {

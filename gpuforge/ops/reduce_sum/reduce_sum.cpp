@@ -4,7 +4,6 @@
 #include <bit>
 #include <limits>
 
-#include "gpuforge/kernels/device_type.h"
 #include "gpuforge/ops/arguments.h"
 #include "gpuforge/ops/reduce_sum/reduce_sum_kernels.h"
 
@@ -12,7 +11,7 @@ namespace gpuforge::ops {
 namespace {
 
 constexpr std::string_view kName = "reduce_sum";
-constexpr std::string_view kFile = "gpuforge/ops/reduce_sum/reduce_sum.cu";
+constexpr jit::FixedText kFile = "gpuforge/ops/reduce_sum/reduce_sum.cu";
 constexpr int kNaiveThreads = 256;  // the launch bound of sum_naive
 constexpr int kBlocks[] = {32, 64, 128, 256, 512, 1024};
 
@@ -45,6 +44,18 @@ std::int64_t block_for(std::int64_t length) {
   return static_cast<std::int64_t>(std::bit_ceil(wanted));
 }
 
+// Nothing to write, sums of nothing, and the cpu.
+bool summed_without_kernel(Array& out, const Array& x, const Rows& rows, device::Stream& stream) {
+  if (out.size() == 0) return true;
+  if (rows.length == 0) {
+    out.fill(0, stream);
+    return true;
+  }
+  if (x.device().facts().kind != device::DeviceKind::cpu) return false;
+  reduce_sum_cpu(out, x, rows, stream);
+  return true;
+}
+
 }  // namespace
 
 void check_reduce_sum_config(std::string_view variant, const Config& config) {
@@ -73,7 +84,7 @@ ReduceSumChoice choose_reduce_sum(const ReduceProblem& problem, std::string_view
     return {*tuned, "tuned on this device"};
   }
   const std::int64_t block = block_for(problem.length);
-  return {{{"block", block}}, format_text("a block of {} for rows of {}", block, problem.length)};
+  return {{{"block", block}}, Reason("a block of {} for rows of {}", block, problem.length)};
 }
 
 std::vector<Config> reduce_sum_configs(const ReduceProblem& problem, std::string_view variant,
@@ -87,9 +98,10 @@ std::vector<Config> reduce_sum_configs(const ReduceProblem& problem, std::string
   return list;
 }
 
-std::string reduce_sum_expression(std::string_view variant, DType dtype, const Config& config) {
-  if (variant == "naive") return format_text("gpuforge::sum_naive<{}>", device_type(dtype));
-  return format_text("gpuforge::sum_{}<{}, {}>", variant, device_type(dtype), block_of(config));
+jit::KernelId reduce_sum_kernel_id(std::string_view variant, DType dtype, const Config& config) {
+  if (variant == "naive") return {kFile, "gpuforge::sum_naive", dtype};
+  if (variant == "shuffle") return {kFile, "gpuforge::sum_shuffle", dtype, block_of(config)};
+  return {kFile, "gpuforge::sum_improved", dtype, block_of(config)};
 }
 
 std::vector<std::shared_ptr<const jit::Kernel>> reduce_sum_kernels(Context& context, const Rows& rows,
@@ -100,8 +112,7 @@ std::vector<std::shared_ptr<const jit::Kernel>> reduce_sum_kernels(Context& cont
     const ReduceConfig best = reduce_config(kName, "best", config);
     return reduce_kernels(context, plan_reduce(rows, x, dtype, best), dtype, ReduceOp::sum, best);
   }
-  return {
-      context.jit().embedded_kernel(kFile, reduce_sum_expression(variant, dtype, config), context.device())};
+  return {context.jit().embedded_kernel(reduce_sum_kernel_id(variant, dtype, config), context.device())};
 }
 
 void reduce_sum(Array& out, const Array& x, std::int64_t dim, const ReduceSumOptions& options,
@@ -109,19 +120,22 @@ void reduce_sum(Array& out, const Array& x, std::int64_t dim, const ReduceSumOpt
   check_arguments(out, x, dim, options.keepdim);
   const Rows rows =
       reduce_rows(x.shape(), x.strides(), out.strides(), normalize_axis(dim, x.rank(), "reduce_sum"));
+  const ReduceProblem problem = reduce_problem(rows, x.dtype());
   const device::DeviceFacts& facts = x.device().facts();
+  const TuningTable& table = x.context().tuning();
+  if (options.variant == "best") {
+    const ReduceConfig config = options.config != nullptr
+                                    ? reduce_config(kName, "best", *options.config)
+                                    : choose_reduce(kName, problem, "best", facts, table).config;
+    if (!summed_without_kernel(out, x, rows, stream))
+      launch_reduce(out, x, rows, ReduceOp::sum, config, options.scratch, stream);
+    return;
+  }
   if (options.config != nullptr) check_reduce_sum_config(options.variant, *options.config);
-  const Config config =
-      options.config != nullptr
-          ? *options.config
-          : choose_reduce_sum(reduce_problem(rows, x.dtype()), options.variant, facts, x.context().tuning())
-                .config;
-  if (out.size() == 0) return;
-  if (rows.length == 0) return out.fill(0, stream);
-  if (facts.kind == device::DeviceKind::cpu) return reduce_sum_cpu(out, x, rows, stream);
-  if (options.variant == "best")
-    return launch_reduce(out, x, rows, ReduceOp::sum, reduce_config(kName, "best", config), options.scratch,
-                         stream);
+  const Config config = options.config != nullptr
+                            ? *options.config
+                            : choose_reduce_sum(problem, options.variant, facts, table).config;
+  if (summed_without_kernel(out, x, rows, stream)) return;
 
   const bool naive = options.variant == "naive";
   const auto kernels = reduce_sum_kernels(x.context(), rows, x.address(), x.dtype(), options.variant, config);

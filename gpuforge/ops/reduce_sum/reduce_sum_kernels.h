@@ -13,7 +13,7 @@ namespace gpuforge::ops {
 
 struct ReduceSumChoice {
   Config config;  // best: a ReduceConfig's; improved, shuffle: block; naive: none
-  std::string reason;
+  Reason reason;
 };
 // invalid_argument for a configuration the variant does not have.
 void check_reduce_sum_config(std::string_view variant, const Config& config);
@@ -23,7 +23,7 @@ ReduceSumChoice choose_reduce_sum(const ReduceProblem& problem, std::string_view
 std::vector<Config> reduce_sum_configs(const ReduceProblem& problem, std::string_view variant,
                                        const device::DeviceFacts& facts);
 // Of the variants that are reduce_sum's own.
-std::string reduce_sum_expression(std::string_view variant, DType dtype, const Config& config);
+jit::KernelId reduce_sum_kernel_id(std::string_view variant, DType dtype, const Config& config);
 std::vector<std::shared_ptr<const jit::Kernel>> reduce_sum_kernels(Context& context, const Rows& rows,
                                                                    device::Address x, DType dtype,
                                                                    std::string_view variant,

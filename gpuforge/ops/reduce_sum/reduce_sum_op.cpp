@@ -103,7 +103,7 @@ lab::Op describe_reduce_sum() {
                  const TuningTable& table) -> lab::Choice {
     const ReduceSumChoice choice =
         choose_reduce_sum(reduce_problem(rows_of(problem), problem.dtype), variant, facts, table);
-    return {choice.config, choice.reason};
+    return {choice.config, choice.reason.text()};
   };
   op.configs = [](const lab::Problem& problem, std::string_view variant, const device::DeviceFacts& facts) {
     return reduce_sum_configs(reduce_problem(rows_of(problem), problem.dtype), variant, facts);

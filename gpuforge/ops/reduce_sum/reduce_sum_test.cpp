@@ -76,7 +76,8 @@ TEST(ReduceSumChoice, DependsOnTheVariant) {
   const ReduceProblem problem{4096, 1024, 1, RowsKind::unit, DType::f32};
   EXPECT_TRUE(choose_reduce_sum(problem, "naive", facts, {}).config.empty());
   EXPECT_EQ(choose_reduce_sum(problem, "shuffle", facts, {}).config, (Config{{"block", 256}}));
-  EXPECT_EQ(choose_reduce_sum(problem, "shuffle", facts, {}).reason, "a block of 256 for rows of 1024");
+  EXPECT_EQ(choose_reduce_sum(problem, "shuffle", facts, {}).reason.text(),
+            "a block of 256 for rows of 1024");
   EXPECT_EQ(choose_reduce_sum({4096, 9, 1, RowsKind::unit, DType::f32}, "improved", facts, {}).config,
             (Config{{"block", 32}}));
   EXPECT_EQ(choose_reduce_sum(problem, "best", facts, {}).config.at("group"), 32);
@@ -84,9 +85,9 @@ TEST(ReduceSumChoice, DependsOnTheVariant) {
 
   TuningTable table;
   table.set(reduce_tuning_key("reduce_sum", problem, "shuffle"), {{"block", 64}});
-  EXPECT_EQ(choose_reduce_sum(problem, "shuffle", facts, table).reason, "tuned on this device");
-  EXPECT_NE(choose_reduce_sum(problem, "improved", facts, table).reason, "tuned on this device");
-  EXPECT_NE(choose_reduce("reduce", problem, "best", facts, table).reason, "tuned on this device");
+  EXPECT_EQ(choose_reduce_sum(problem, "shuffle", facts, table).reason.text(), "tuned on this device");
+  EXPECT_NE(choose_reduce_sum(problem, "improved", facts, table).reason.text(), "tuned on this device");
+  EXPECT_NE(choose_reduce("reduce", problem, "best", facts, table).reason.text(), "tuned on this device");
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <limits>
 #include <vector>
 
-#include "gpuforge/kernels/device_type.h"
 #include "gpuforge/ops/arguments.h"
 #include "gpuforge/ops/reduce/reduce.h"
 #include "gpuforge/ops/reductions/reductions_kernels.h"
@@ -13,7 +12,7 @@
 namespace gpuforge::ops {
 namespace {
 
-constexpr std::string_view kFile = "gpuforge/ops/reductions/reductions.cu";
+constexpr jit::FixedText kFile = "gpuforge/ops/reductions/reductions.cu";
 constexpr int kThreads = 128;
 constexpr std::array<std::string_view, 9> kNames = {"sum", "mean", "prod",   "max",   "min",
                                                     "any", "all",  "argmax", "argmin"};
@@ -81,7 +80,7 @@ ReduceOp as_reduce_op(Reduction reduction) {
   }
 }
 
-std::string_view device_op(Reduction reduction) {
+jit::FixedText device_op(Reduction reduction) {
   switch (reduction) {
     case Reduction::sum:
     case Reduction::mean:
@@ -89,7 +88,8 @@ std::string_view device_op(Reduction reduction) {
     case Reduction::prod:
       return "gpuforge::Multiply";
     default:
-      return takes_largest(reduction) ? "gpuforge::Best<true>" : "gpuforge::Best<false>";
+      return takes_largest(reduction) ? jit::FixedText("gpuforge::Best<true>")
+                                      : jit::FixedText("gpuforge::Best<false>");
   }
 }
 
@@ -99,13 +99,8 @@ void launch(Reduction reduction, const Array& out, const Array& x, const Rows& r
   const DType accumulator = dtype_of<A>();
   const std::int64_t parts = reduction_parts(rows, context.device().facts());
   const auto divisor = reduction == Reduction::mean ? static_cast<A>(rows.length) : A(1);
-  const std::string_view place = gives_place(reduction) ? "true" : "false";
   const auto first = context.jit().embedded_kernel(
-      kFile,
-      format_text("gpuforge::reduce_elements<{}, {}, {}, {}, gpuforge::{}, {}, {}>", device_type(x.dtype()),
-                  device_type(out.dtype()), device_type(accumulator), device_op(reduction),
-                  takes_truths(reduction) ? "AsTruth" : "AsNumber", place, kThreads),
-      context.device());
+      reduction_kernel_id(reduction, x.dtype(), out.dtype(), accumulator), context.device());
   const memory::Hold uses[] = {out.record_use(stream), x.record_use(stream)};
   const DeviceRows<2> device = device_rows<2>(rows);
   const std::int64_t per_part = (rows.length + parts - 1) / parts;
@@ -121,11 +116,8 @@ void launch(Reduction reduction, const Array& out, const Array& x, const Rows& r
   // Sixteen bytes for each: a value and an index.
   const Array found = empty(context.shared_from_this(), {rows.count, parts, 2}, DType::i64, stream);
   (*first)(config, stream, out, found, x, device, per_part, divisor);
-  const auto second = context.jit().embedded_kernel(
-      kFile,
-      format_text("gpuforge::reduce_found<{}, {}, {}, {}, {}>", device_type(out.dtype()),
-                  device_type(accumulator), device_op(reduction), place, kThreads),
-      context.device());
+  const auto second =
+      context.jit().embedded_kernel(found_kernel_id(reduction, out.dtype(), accumulator), context.device());
   config.grid.y = 1;
   (*second)(config, stream, out, found, static_cast<std::int32_t>(parts), device, divisor);
 }
@@ -189,6 +181,18 @@ bool takes_largest(Reduction reduction) {
 DType accumulator_dtype(DType x) {
   if (!is_floating(x)) return DType::i64;
   return x == DType::f64 ? DType::f64 : DType::f32;
+}
+
+jit::KernelId reduction_kernel_id(Reduction reduction, DType x, DType out, DType accumulator) {
+  const jit::FixedText as =
+      takes_truths(reduction) ? jit::FixedText("gpuforge::AsTruth") : jit::FixedText("gpuforge::AsNumber");
+  return {kFile, "gpuforge::reduce_elements", x,       out, accumulator, device_op(reduction),
+          as,    gives_place(reduction),      kThreads};
+}
+
+jit::KernelId found_kernel_id(Reduction reduction, DType out, DType accumulator) {
+  return {kFile,   "gpuforge::reduce_found", out, accumulator, device_op(reduction), gives_place(reduction),
+          kThreads};
 }
 
 std::int64_t reduction_parts(const Rows& rows, const device::DeviceFacts& facts) {

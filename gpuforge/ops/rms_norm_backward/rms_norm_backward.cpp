@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "gpuforge/kernels/device_type.h"
 #include "gpuforge/ops/arguments.h"
 #include "gpuforge/ops/rms_norm_backward/rms_norm_backward_kernels.h"
 
@@ -12,7 +11,7 @@ namespace gpuforge::ops {
 namespace {
 
 constexpr std::string_view kName = "rms_norm_backward";
-constexpr std::string_view kFile = "gpuforge/ops/rms_norm_backward/rms_norm_backward.cu";
+constexpr jit::FixedText kFile = "gpuforge/ops/rms_norm_backward/rms_norm_backward.cu";
 constexpr int kHeldBytes = 32;  // of a row of x and one of dy, a thread: 16 registers, the sums need more
 constexpr int kAcross = 32, kAlong = 8, kFinishThreads = 128;
 
@@ -92,18 +91,21 @@ RowPieces rms_backward_pieces(std::int64_t rows, std::string_view variant) {
   return {.count = std::max<std::int64_t>(1, (rows + each - 1) / each), .rows = each};
 }
 
+RmsBackwardIds rms_backward_kernel_ids(std::string_view variant, DType dtype, const RowConfig& config) {
+  return {variant == "naive" ? jit::KernelId(kFile, "gpuforge::rms_backward_naive", dtype)
+                             : row_kernel_id(kFile, "gpuforge::rms_backward", dtype, config),
+          {kFile, "gpuforge::rms_backward_partials", dtype, kAcross, kAlong},
+          {kFile, "gpuforge::rms_backward_weight", dtype}};
+}
+
 std::vector<std::shared_ptr<const jit::Kernel>> rms_backward_kernels(Context& context,
                                                                      std::string_view variant, DType dtype,
                                                                      const RowConfig& config, bool weight) {
-  const auto find = [&](const std::string& expression) {
-    return context.jit().embedded_kernel(kFile, expression, context.device());
-  };
-  const std::string_view type = device_type(dtype);
-  std::vector list{find(variant == "naive" ? format_text("gpuforge::rms_backward_naive<{}>", type)
-                                           : row_expression("rms_backward", dtype, config))};
+  const RmsBackwardIds ids = rms_backward_kernel_ids(variant, dtype, config);
+  std::vector list{context.jit().embedded_kernel(ids.rows, context.device())};
   if (weight) {
-    list.push_back(find(format_text("gpuforge::rms_backward_partials<{}, {}, {}>", type, kAcross, kAlong)));
-    list.push_back(find(format_text("gpuforge::rms_backward_weight<{}>", type)));
+    list.push_back(context.jit().embedded_kernel(ids.partials, context.device()));
+    list.push_back(context.jit().embedded_kernel(ids.weight, context.device()));
   }
   return list;
 }
@@ -129,6 +131,7 @@ void rms_norm_backward(Array& dx, Array* dweight, const Array& dy, const Array& 
     return;
   }
   std::vector<memory::Hold> uses;
+  uses.reserve(5);
   for (const Array* const array :
        {static_cast<const Array*>(&dx), &dy, &x, weight, static_cast<const Array*>(dweight)}) {
     if (array != nullptr) uses.push_back(array->record_use(stream));

@@ -34,6 +34,11 @@ struct RowPieces {
 };
 RowPieces rms_backward_pieces(std::int64_t rows, std::string_view variant);  // pure
 
+// For dx; and with a weight, for the pieces of dweight and their sum.
+struct RmsBackwardIds {
+  jit::KernelId rows, partials, weight;
+};
+RmsBackwardIds rms_backward_kernel_ids(std::string_view variant, DType dtype, const RowConfig& config);
 // What is launched one after the other: one for dx, and with a weight two for dweight.
 std::vector<std::shared_ptr<const jit::Kernel>> rms_backward_kernels(Context& context,
                                                                      std::string_view variant, DType dtype,

@@ -1,6 +1,5 @@
 #include "gpuforge/ops/softmax_online/softmax_online.h"
 
-#include "gpuforge/kernels/device_type.h"
 #include "gpuforge/ops/arguments.h"
 #include "gpuforge/ops/softmax_online/softmax_online_kernels.h"
 
@@ -8,7 +7,7 @@ namespace gpuforge::ops {
 namespace {
 
 constexpr std::string_view kName = "softmax_online";
-constexpr std::string_view kFile = "gpuforge/ops/softmax_online/softmax_online.cu";
+constexpr jit::FixedText kFile = "gpuforge/ops/softmax_online/softmax_online.cu";
 constexpr int kHeldBytes = 128;  // of a row, a thread: 32 registers
 
 void check_arguments(const Array& out, const Array& x) {
@@ -38,14 +37,15 @@ RowProblem softmax_problem(const Rows& rows, DType dtype, std::string_view varia
   return row_problem(kName, rows, starts, dtype, variant == "best" ? kHeldBytes : 0);
 }
 
-std::string softmax_expression(std::string_view variant, DType dtype, const RowConfig& config) {
-  if (variant == "naive") return format_text("gpuforge::softmax_naive<{}>", device_type(dtype));
-  return row_expression(variant == "safe" ? "softmax_safe" : "softmax_online", dtype, config);
+jit::KernelId softmax_kernel_id(std::string_view variant, DType dtype, const RowConfig& config) {
+  if (variant == "naive") return {kFile, "gpuforge::softmax_naive", dtype};
+  if (variant == "safe") return row_kernel_id(kFile, "gpuforge::softmax_safe", dtype, config);
+  return row_kernel_id(kFile, "gpuforge::softmax_online", dtype, config);
 }
 
 std::shared_ptr<const jit::Kernel> softmax_kernel(Context& context, std::string_view variant, DType dtype,
                                                   const RowConfig& config) {
-  return context.jit().embedded_kernel(kFile, softmax_expression(variant, dtype, config), context.device());
+  return context.jit().embedded_kernel(softmax_kernel_id(variant, dtype, config), context.device());
 }
 
 void softmax_online(Array& out, const Array& x, const SoftmaxOnlineOptions& options, device::Stream& stream) {

@@ -15,7 +15,7 @@ Rows softmax_rows(const Shape& shape, const Strides& x, const Strides& out, std:
 // arrays of their own.
 RowProblem softmax_problem(const Rows& rows, DType dtype, std::string_view variant, device::Address x,
                            device::Address out);
-std::string softmax_expression(std::string_view variant, DType dtype, const RowConfig& config);
+jit::KernelId softmax_kernel_id(std::string_view variant, DType dtype, const RowConfig& config);
 std::shared_ptr<const jit::Kernel> softmax_kernel(Context& context, std::string_view variant, DType dtype,
                                                   const RowConfig& config);
 

@@ -1,6 +1,5 @@
 #include "gpuforge/ops/softmax_online_backward/softmax_online_backward.h"
 
-#include "gpuforge/kernels/device_type.h"
 #include "gpuforge/ops/arguments.h"
 #include "gpuforge/ops/softmax_online_backward/softmax_online_backward_kernels.h"
 
@@ -8,7 +7,7 @@ namespace gpuforge::ops {
 namespace {
 
 constexpr std::string_view kName = "softmax_online_backward";
-constexpr std::string_view kFile = "gpuforge/ops/softmax_online_backward/softmax_online_backward.cu";
+constexpr jit::FixedText kFile = "gpuforge/ops/softmax_online_backward/softmax_online_backward.cu";
 constexpr int kHeldBytes = 64;  // of a row of y and one of dy, a thread: 32 registers
 
 void check_arguments(const Array& dx, const Array& dy, const Array& y) {
@@ -43,15 +42,14 @@ RowProblem softmax_backward_problem(const Rows& rows, DType dtype, std::string_v
   return row_problem(kName, rows, starts, dtype, kHeldBytes);
 }
 
-std::string softmax_backward_expression(std::string_view variant, DType dtype, const RowConfig& config) {
-  if (variant == "naive") return format_text("gpuforge::softmax_backward_naive<{}>", device_type(dtype));
-  return row_expression("softmax_backward", dtype, config);
+jit::KernelId softmax_backward_kernel_id(std::string_view variant, DType dtype, const RowConfig& config) {
+  if (variant == "naive") return {kFile, "gpuforge::softmax_backward_naive", dtype};
+  return row_kernel_id(kFile, "gpuforge::softmax_backward", dtype, config);
 }
 
 std::shared_ptr<const jit::Kernel> softmax_backward_kernel(Context& context, std::string_view variant,
                                                            DType dtype, const RowConfig& config) {
-  return context.jit().embedded_kernel(kFile, softmax_backward_expression(variant, dtype, config),
-                                       context.device());
+  return context.jit().embedded_kernel(softmax_backward_kernel_id(variant, dtype, config), context.device());
 }
 
 void softmax_online_backward(Array& dx, const Array& dy, const Array& y,

@@ -15,7 +15,7 @@ Rows softmax_backward_rows(const Shape& shape, const Strides& y, const Strides& 
 // invalid_argument when there is no variant of that name. Addresses 0: those of arrays of their own.
 RowProblem softmax_backward_problem(const Rows& rows, DType dtype, std::string_view variant,
                                     device::Address y, device::Address dy, device::Address dx);
-std::string softmax_backward_expression(std::string_view variant, DType dtype, const RowConfig& config);
+jit::KernelId softmax_backward_kernel_id(std::string_view variant, DType dtype, const RowConfig& config);
 std::shared_ptr<const jit::Kernel> softmax_backward_kernel(Context& context, std::string_view variant,
                                                            DType dtype, const RowConfig& config);
 
