@@ -116,7 +116,11 @@ class Call {
 
  private:
   static Machine& open(int index) {
-    return session().open(index < 0 ? std::string("cpu") : format_text("cuda:{}", index));
+    constexpr std::array<std::string_view, 8> kNames = {"cuda:0", "cuda:1", "cuda:2", "cuda:3",
+                                                        "cuda:4", "cuda:5", "cuda:6", "cuda:7"};
+    if (index < 0) return session().open("cpu");
+    const auto at = static_cast<std::size_t>(index);
+    return at < kNames.size() ? session().open(kNames[at]) : session().open(format_text("cuda:{}", index));
   }
   Machine& machine_;
   std::shared_ptr<device::Stream> stream_;

@@ -31,7 +31,7 @@ Array::Storage::Storage(std::shared_ptr<Context> owner, std::size_t bytes, devic
     : context(std::move(owner)),
       allocator(from != nullptr ? std::move(from) : context->allocator()),
       home(stream.shared_from_this()),
-      born_in(stream.capture_number()),
+      born_in(context->device().capturing() ? stream.capture_number() : 0),
       buffer(allocator, bytes, home) {}
 
 Array::Storage::~Storage() {

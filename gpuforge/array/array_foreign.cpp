@@ -39,8 +39,11 @@ Array from_memory(std::shared_ptr<Context> context, device::Address address, con
   const std::int64_t span = empty ? 0 : range.highest - range.lowest + 1;
   auto memory = std::make_shared<ForeignMemory>(context, empty ? device::Address{0} : address - below,
                                                 std::move(owner));
-  const Array whole(std::move(context), {span}, dtype, stream, std::move(memory));
-  return whole.view(shape, strides, empty ? 0 : -range.lowest);
+  Array array(std::move(context), {span}, dtype, stream, std::move(memory));
+  array.shape_ = shape;
+  array.strides_ = strides;
+  array.address_ = empty ? 0 : address;
+  return array;
 }
 
 }  // namespace gpuforge

@@ -78,6 +78,7 @@ DType default_of(ScalarKind kind) {
 }  // namespace
 
 DType promote(DType a, DType b) {
+  if (a == b) return a;
   const bool floats = is_floating(a) || is_floating(b);
   for (const DType candidate : kBySize) {
     if (is_floating(candidate) != floats) continue;

@@ -1,6 +1,7 @@
 #include "gpuforge/base/shape.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -44,7 +45,9 @@ Dims Dims::filled(std::size_t rank, std::int64_t value) {
 }
 
 void Dims::push_back(std::int64_t value) {
-  insert(rank_, value);
+  GPUFORGE_CHECK(rank_ < kMaxRank, "shape: at most {} dimensions are supported, found {}", kMaxRank,
+                 rank_ + 1);
+  values_[rank_++] = value;
 }
 
 void Dims::insert(std::size_t at, std::int64_t value) {
@@ -166,17 +169,21 @@ bool enumeration_finds_overlap(std::span<const Step> steps, std::uint64_t count)
 bool may_overlap_itself(const Shape& shape, const Strides& strides) {
   check_same_rank(shape, strides);
   if (element_count(shape) <= 1) return false;
-  // Signs only mirror a dimension, so magnitudes decide.
-  std::vector<Step> steps;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
+  // Signs only mirror a dimension, so magnitudes decide. By rising stride: innermost first is mostly that.
+  std::array<Step, kMaxRank> sorted;
+  std::size_t rank = 0;
+  for (std::size_t i = shape.size(); i-- > 0;) {
     if (shape[i] == 1) continue;
     if (strides[i] == 0) return true;
-    steps.push_back({static_cast<std::uint64_t>(shape[i]), magnitude(strides[i])});
+    const Step step{static_cast<std::uint64_t>(shape[i]), magnitude(strides[i])};
+    std::size_t at = rank++;
+    for (; at > 0 && sorted[at - 1].stride > step.stride; --at) sorted[at] = sorted[at - 1];
+    sorted[at] = step;
   }
-  std::sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return a.stride < b.stride; });
+  std::span<const Step> steps = std::span(sorted).first(rank);
   // A stride beyond everything the smaller ones reach keeps its slices apart and has no part in an overlap.
-  while (steps.size() > 1 && steps.back().stride > reach_of(std::span(steps).first(steps.size() - 1))) {
-    steps.pop_back();
+  while (steps.size() > 1 && steps.back().stride > reach_of(steps.first(steps.size() - 1))) {
+    steps = steps.first(steps.size() - 1);
   }
   if (steps.size() == 1) return false;
   if (steps.size() == 2) {
