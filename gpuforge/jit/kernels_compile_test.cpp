@@ -28,11 +28,24 @@ std::map<std::string, std::vector<std::string>> instantiations() {
         "gpuforge::copy_strided<gpuforge::bool_t, long long>", "gpuforge::fill_strided<unsigned char>",
         "gpuforge::fill_range<gpuforge::float8_e5m2_t>"}},
       {"gpuforge/ops/copy_transpose/copy_transpose.cu",
-       {"gpuforge::transpose_naive<unsigned short>", "gpuforge::transpose_tiled<unsigned int, 16, 8>",
-        "gpuforge::transpose_vectors<unsigned int, 64, 16, 4>",
-        "gpuforge::transpose_vectors<unsigned short, 64, 16, 8>",
-        "gpuforge::transpose_vectors<unsigned short, 64, 4, 2>",
-        "gpuforge::transpose_tiled<unsigned short, 64, 4>"}},
+       {"gpuforge::transpose_naive<unsigned short>",
+        "gpuforge::transpose_tiled<unsigned int, 16, 8, int, gpuforge::GridOrder, gpuforge::PlaneSteps>",
+        "gpuforge::transpose_tiled<unsigned short, 64, 4, long long, gpuforge::GroupOrder, "
+        "gpuforge::Rows<2>>",
+        "gpuforge::transpose_vectors<unsigned int, 64, 64, 16, 4, int, gpuforge::GridOrder, "
+        "gpuforge::PlaneSteps>",
+        "gpuforge::transpose_vectors<unsigned short, 64, 64, 16, 8, int, gpuforge::GridOrder, "
+        "gpuforge::PlaneSteps>",
+        "gpuforge::transpose_vectors<unsigned short, 128, 128, 16, 8, long long, gpuforge::GroupOrder, "
+        "gpuforge::Rows<2>>",
+        "gpuforge::transpose_vectors<unsigned short, 64, 64, 8, 4, long long, gpuforge::GroupOrder, "
+        "gpuforge::Rows<2>>",
+        "gpuforge::transpose_shifted<unsigned short, 64, 8, int, gpuforge::GridOrder, gpuforge::PlaneSteps>",
+        "gpuforge::transpose_shifted<unsigned short, 64, 16, long long, gpuforge::GroupOrder, "
+        "gpuforge::Rows<2>>",
+        "gpuforge::transpose_shifted<unsigned int, 64, 8, int, gpuforge::GridOrder, gpuforge::PlaneSteps>",
+        "gpuforge::transpose_shifted<unsigned int, 32, 4, long long, gpuforge::GroupOrder, "
+        "gpuforge::Rows<2>>"}},
       {"gpuforge/ops/elementwise/elementwise.cu",
        {"gpuforge::elementwise_run<gpuforge::Call<gpuforge::fn::add, float, float>, float, unsigned int, "
         "256, 4, 4, gpuforge::Elements<float>, gpuforge::Elements<float>>",

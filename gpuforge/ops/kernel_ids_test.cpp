@@ -73,6 +73,20 @@ TEST_F(KernelIds, OfRows) {
   expect_at_least(1000);
 }
 
+struct PlanOfKind {
+  ReduceKernel kernel;
+  bool regular = false;
+  bool aligned = false;
+};
+std::vector<PlanOfKind> plans_of(RowsKind kind) {
+  if (kind == RowsKind::strided) return {{ReduceKernel::strided}};
+  if (kind == RowsKind::columns) return {{ReduceKernel::columns}, {ReduceKernel::ragged_columns}};
+  return {{ReduceKernel::short_rows, true, true},
+          {ReduceKernel::rows, true, true},
+          {ReduceKernel::rows, true, false},
+          {ReduceKernel::rows}};
+}
+
 TEST_F(KernelIds, OfReductions) {
   for (const DType dtype : kFloats) {
     for (const ReduceOp op :
@@ -81,12 +95,16 @@ TEST_F(KernelIds, OfReductions) {
         for (const std::int64_t length : {7, 1000, 100000}) {
           const ReduceProblem problem{64, length, 64, kind, dtype};
           for (const Config& config : reduce_configs(problem, facts_)) {
-            for (const int vector : {0, 1, 2, 4, 8})
-              add(reduce_kernel_id(kind, dtype, op, reduce_config("reduce", "best", config), vector));
+            for (const auto& [kernel, regular, aligned] : plans_of(kind)) {
+              for (const int vector : {1, 2, 4, 8}) {
+                const ReducePlan plan{kernel, vector, regular, aligned};
+                add(reduce_kernel_id(plan, dtype, op, reduce_config("reduce", "best", config)));
+              }
+            }
           }
         }
       }
-      add(reduce_kernel_id(RowsKind::unit, dtype, op, {.naive = true}, 1));
+      add(reduce_kernel_id({.kernel = ReduceKernel::naive}, dtype, op, {.naive = true}));
       add(reduce_parts_kernel_id(dtype, op));
     }
     for (const char* const variant : {"naive", "improved", "shuffle"}) {
@@ -109,11 +127,19 @@ TEST_F(KernelIds, OfReductions) {
 
 TEST_F(KernelIds, OfMatricesAndCopies) {
   for (const DType dtype : kFloats) {
-    for (const char* const variant : {"best", "tiled"}) {
-      for (const Config& config : transpose_configs(variant, dtype))
-        add(transpose_kernel_id(dtype, transpose_config(variant, config, dtype)));
+    // Planes that are alike and not, and offsets of 32 and 64 bits.
+    for (const Shape& shape : {Shape{640, 640}, Shape{2, 3, 640, 640}, Shape{1 << 17, 1 << 15}}) {
+      const bool apart = shape.size() == 4;
+      Strides x = row_major_strides(shape);
+      if (apart) x[0] *= 2;
+      const TransposePlan plan = plan_transpose(shape, x, row_major_strides(transposed_shape(shape)), false);
+      const TransposeProblem problem = transpose_problem(shape, dtype);
+      for (const char* const variant : {"best", "tiled"}) {
+        for (const Config& config : transpose_configs(problem, variant))
+          add(transpose_kernel_id(plan, dtype, transpose_config(variant, config, dtype)));
+      }
+      add(transpose_kernel_id(plan, dtype, {.tile = 0}));
     }
-    add(transpose_kernel_id(dtype, {.tile = 0}));
   }
   for (const DType to : kAllDTypes) {
     for (const Config& config : matmul_configs(to))

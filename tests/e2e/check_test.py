@@ -121,7 +121,7 @@ class Wrong(CheckTest):
         self.need_nvrtc()
 
     def test_an_unwritten_row_is_shown_and_can_be_repeated(self):
-        tree = self.broken_tree("first_column + j < m.columns", "first_column + j + 1 < m.columns")
+        tree = self.broken_tree("(m.columns - first_column)", "(m.columns - 1 - first_column)")
         result = self.run_cli("check", "copy_transpose", "--variant", "tiled,naive", "--dtype", "f16", *tree, code=1)
         self.assertRegex(result.stdout, r"(?m)^copy_transpose  tiled +f16 +\d+ +\d+ +inf ")
         self.assertRegex(result.stdout, r"(?m)^copy_transpose  naive +f16 +\d+ +- +exact ")
@@ -161,7 +161,7 @@ class Wrong(CheckTest):
         self.assertIn("count", complaint)
 
     def test_json_of_a_failure(self):
-        tree = self.broken_tree("first_column + j < m.columns", "first_column + j + 1 < m.columns")
+        tree = self.broken_tree("(m.columns - first_column)", "(m.columns - 1 - first_column)")
         document = self.document("check", "copy_transpose", "--variant", "tiled", "--dtype", "f32", "--shape", "8x4",
                                  "--contents", "normal", "--placement", "contiguous", *tree, code=1)
         output = document["cases"][0]["outputs"][0]

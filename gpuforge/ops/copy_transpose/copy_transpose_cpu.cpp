@@ -9,7 +9,7 @@ namespace {
 constexpr std::int64_t kBlock = 32;  // 32 rows of 128 bytes stay in the nearest cache, read and written
 
 template <typename T>
-void transpose_strip(T* to, const T* from, const DeviceMatrix& m, std::int64_t i0) {
+void transpose_strip(T* to, const T* from, const WideMatrix& m, std::int64_t i0) {
   const std::int64_t i_end = std::min(i0 + kBlock, m.rows);
   for (std::int64_t j0 = 0; j0 < m.columns; j0 += kBlock) {
     for (std::int64_t j = j0; j < std::min(j0 + kBlock, m.columns); ++j) {

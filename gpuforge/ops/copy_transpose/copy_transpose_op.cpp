@@ -26,7 +26,7 @@ std::shared_ptr<const jit::Kernel> kernel_of(Context& context, const lab::Proble
   const Strides x = row_major_strides(problem.shape), out = row_major_strides(out_shape);
   const TransposePlan plan = plan_transpose(problem.shape, x, out, config.tile == 0);
   if (!plan.straight)
-    return transpose_kernel(context, problem.dtype, fitted(plan, 0, 0, problem.dtype, config));
+    return transpose_kernel(context, plan, problem.dtype, fitted(plan, 0, 0, problem.dtype, config));
   Strides from = x;
   std::swap(from[from.size() - 1], from[from.size() - 2]);
   const bool dense = make_walk(out_shape, out, from).dense();
@@ -50,7 +50,7 @@ lab::Op describe_copy_transpose() {
   for (const Shape& shape :
        {Shape{0, 5}, Shape{5, 0}, Shape{1, 1}, Shape{1, 257}, Shape{255, 1}, Shape{32, 32}, Shape{33, 31},
         Shape{16, 17}, Shape{68, 132}, Shape{72, 136}, Shape{3, 1025}, Shape{1023, 5}, Shape{3, 12, 20},
-        Shape{2, 3, 7, 65}, Shape{2, 262144}}) {
+        Shape{2, 3, 7, 65}, Shape{2, 262144}, Shape{520, 1160}, Shape{515, 1151}}) {
     op.check_problems.push_back({.shape = shape});
   }
   op.check_problems.push_back({.shape = {33, 65}, .options = {{"tile_size", "16"}}});
@@ -82,19 +82,21 @@ lab::Op describe_copy_transpose() {
   op.kernels = [](Context& context, const lab::Problem& problem, std::string_view variant,
                   const Config* config) -> std::vector<std::shared_ptr<const jit::Kernel>> {
     if (context.device().facts().kind == device::DeviceKind::cpu) return {};
-    const TransposeConfig chosen =
-        config != nullptr
-            ? transpose_config(variant, *config, problem.dtype)
-            : choose_transpose(problem_of(problem), variant, tile_size(problem), context.tuning()).config;
+    const TransposeConfig chosen = config != nullptr
+                                       ? transpose_config(variant, *config, problem.dtype)
+                                       : choose_transpose(problem_of(problem), variant, tile_size(problem),
+                                                          context.device().facts(), context.tuning())
+                                             .config;
     return {kernel_of(context, problem, chosen)};
   };
-  op.choose = [](const lab::Problem& problem, std::string_view variant, const device::DeviceFacts&,
+  op.choose = [](const lab::Problem& problem, std::string_view variant, const device::DeviceFacts& facts,
                  const TuningTable& table) -> lab::Choice {
-    const TransposeChoice choice = choose_transpose(problem_of(problem), variant, tile_size(problem), table);
+    const TransposeChoice choice =
+        choose_transpose(problem_of(problem), variant, tile_size(problem), facts, table);
     return {to_config(choice.config), choice.reason.text()};
   };
   op.configs = [](const lab::Problem& problem, std::string_view variant, const device::DeviceFacts&) {
-    return transpose_configs(variant, problem.dtype);
+    return transpose_configs(problem_of(problem), variant);
   };
   op.tuning_key = [](const lab::Problem& problem, std::string_view variant) {
     return transpose_tuning_key(problem_of(problem), variant);
