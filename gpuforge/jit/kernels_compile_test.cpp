@@ -75,8 +75,8 @@ std::map<std::string, std::vector<std::string>> instantiations() {
        {"gpuforge::reduce_short<gpuforge::half_t, gpuforge::Sum, 128, 4, 8, 4, 1>",
         "gpuforge::reduce_short<gpuforge::bfloat16_t, gpuforge::ScaledProduct, 128, 32, 8, 8, 1>",
         "gpuforge::reduce_short<float, gpuforge::Max, 128, 2, 4, 1, 8>",
-        "gpuforge::reduce_rows<float, gpuforge::Sum, gpuforge::RegularRows<2>, 256, 256, 4, 8, true>",
-        "gpuforge::reduce_rows<gpuforge::half_t, gpuforge::Sum, gpuforge::RegularRows<2>, 128, 32, 8, 8, "
+        "gpuforge::reduce_rows<float, gpuforge::Sum, gpuforge::UnitRows<2>, 256, 256, 4, 8, true>",
+        "gpuforge::reduce_rows<gpuforge::half_t, gpuforge::Sum, gpuforge::UnitRows<2>, 128, 32, 8, 8, "
         "false>",
         "gpuforge::reduce_rows<gpuforge::half_t, gpuforge::ScaledProduct, gpuforge::Rows<2>, 512, 512, 8, 8, "
         "false>",
@@ -96,20 +96,29 @@ std::map<std::string, std::vector<std::string>> instantiations() {
        {"gpuforge::move_bytes<1, 0, 8>", "gpuforge::move_bytes<1, 1, 8>", "gpuforge::move_bytes<2, 1, 4>",
         "gpuforge::move_bytes<0, 1, 1>", "gpuforge::move_bytes<4, 3, 8>"}},
       {"gpuforge/ops/layer_norm/layer_norm.cu",
-       {"gpuforge::layer_norm<float, 4, 16, 1024, 1, false>",
-        "gpuforge::layer_norm<gpuforge::half_t, 8, 32, 1024, 1, false>",
-        "gpuforge::layer_norm<gpuforge::bfloat16_t, 1, 8, 32, 32, true>",
-        "gpuforge::layer_norm<gpuforge::half_t, 8, 0, 1024, 1, false>",
+       {"gpuforge::layer_norm<float, 4, 16, 1024, 1, false, true, false>",
+        "gpuforge::layer_norm<float, 4, 16, 1024, 1, false, true, true>",
+        "gpuforge::layer_norm<float, 4, 16, 1024, 1, false, false, true>",
+        "gpuforge::layer_norm<gpuforge::half_t, 8, 32, 512, 1, false, true, false>",
+        "gpuforge::layer_norm<gpuforge::half_t, 8, 32, 1024, 1, false, true, true>",
+        "gpuforge::layer_norm<gpuforge::half_t, 8, 32, 1024, 1, false, false, true>",
+        "gpuforge::layer_norm<gpuforge::bfloat16_t, 1, 8, 32, 32, true, false, true>",
+        "gpuforge::layer_norm<gpuforge::half_t, 8, 0, 1024, 1, false, true, true>",
         "gpuforge::layer_norm_naive<gpuforge::bfloat16_t>"}},
       {"gpuforge/ops/rms_norm/rms_norm.cu",
-       {"gpuforge::rms_norm<float, 4, 16, 1024, 1, false>",
-        "gpuforge::rms_norm<gpuforge::half_t, 8, 32, 1024, 1, false>",
-        "gpuforge::rms_norm<gpuforge::bfloat16_t, 1, 8, 32, 32, true>",
-        "gpuforge::rms_norm<gpuforge::half_t, 8, 0, 1024, 1, false>",
+       {"gpuforge::rms_norm<float, 4, 16, 1024, 1, false, true, false>",
+        "gpuforge::rms_norm<float, 4, 16, 1024, 1, false, true, true>",
+        "gpuforge::rms_norm<float, 4, 16, 1024, 1, false, false, true>",
+        "gpuforge::rms_norm<gpuforge::half_t, 8, 32, 512, 1, false, true, false>",
+        "gpuforge::rms_norm<gpuforge::half_t, 8, 32, 1024, 1, false, true, true>",
+        "gpuforge::rms_norm<gpuforge::half_t, 8, 32, 1024, 1, false, false, true>",
+        "gpuforge::rms_norm<gpuforge::bfloat16_t, 1, 8, 32, 32, true, false, true>",
+        "gpuforge::rms_norm<gpuforge::half_t, 8, 0, 1024, 1, false, true, true>",
         "gpuforge::rms_norm_naive<gpuforge::bfloat16_t>"}},
       {"gpuforge/ops/rms_norm_backward/rms_norm_backward.cu",
        {"gpuforge::rms_backward<float, 4, 8, 1024, 1, false>",
         "gpuforge::rms_backward<gpuforge::half_t, 8, 16, 1024, 1, false>",
+        "gpuforge::rms_backward<gpuforge::half_t, 8, 16, 1024, 1, false, true>",
         "gpuforge::rms_backward<gpuforge::bfloat16_t, 1, 4, 32, 32, true>",
         "gpuforge::rms_backward<gpuforge::half_t, 8, 0, 1024, 1, false>",
         "gpuforge::rms_backward_naive<gpuforge::bfloat16_t>",
@@ -117,17 +126,34 @@ std::map<std::string, std::vector<std::string>> instantiations() {
         "gpuforge::rms_backward_weight<gpuforge::bfloat16_t>"}},
       {"gpuforge/ops/softmax_online/softmax_online.cu",
        {"gpuforge::softmax_online<float, 4, 32, 1024, 1, false>",
+        "gpuforge::softmax_online<float, 4, 32, 1024, 1, false, true>",
         "gpuforge::softmax_online<gpuforge::half_t, 8, 64, 1024, 1, false>",
+        "gpuforge::softmax_online<gpuforge::half_t, 8, 64, 1024, 1, false, true>",
         "gpuforge::softmax_online<gpuforge::bfloat16_t, 1, 16, 32, 32, true>",
         "gpuforge::softmax_online<gpuforge::half_t, 8, 0, 1024, 1, false>",
+        "gpuforge::softmax_online<gpuforge::half_t, 8, 0, 1024, 1, false, true>",
         "gpuforge::softmax_safe<gpuforge::half_t, 8, 0, 1024, 1, false>",
         "gpuforge::softmax_naive<gpuforge::bfloat16_t>"}},
       {"gpuforge/ops/softmax_online_backward/softmax_online_backward.cu",
        {"gpuforge::softmax_backward<float, 4, 16, 1024, 1, false>",
+        "gpuforge::softmax_backward<float, 4, 16, 1024, 1, false, true>",
         "gpuforge::softmax_backward<gpuforge::half_t, 8, 32, 1024, 1, false>",
+        "gpuforge::softmax_backward<gpuforge::half_t, 8, 32, 1024, 1, false, true>",
         "gpuforge::softmax_backward<gpuforge::bfloat16_t, 1, 8, 32, 32, true>",
         "gpuforge::softmax_backward<gpuforge::half_t, 8, 0, 1024, 1, false>",
         "gpuforge::softmax_backward_naive<gpuforge::bfloat16_t>"}}};
+}
+
+// Those that are launched as clusters of blocks, which SM 90 and newer have.
+std::map<std::string, std::vector<std::string>> cluster_instantiations() {
+  return {{"gpuforge/ops/softmax_online/softmax_online.cu",
+           {"gpuforge::softmax_online<gpuforge::half_t, 8, 64, 512, 1, false, true, 8>",
+            "gpuforge::softmax_online<gpuforge::bfloat16_t, 8, 64, 256, 1, false, true, 4>",
+            "gpuforge::softmax_online<float, 4, 32, 1024, 1, false, true, 8>"}},
+          {"gpuforge/ops/softmax_online_backward/softmax_online_backward.cu",
+           {"gpuforge::softmax_backward<gpuforge::half_t, 8, 64, 512, 1, false, true, 8>",
+            "gpuforge::softmax_backward<gpuforge::bfloat16_t, 8, 32, 256, 1, false, false, 4>",
+            "gpuforge::softmax_backward<float, 4, 32, 1024, 1, false, true, 8>"}}};
 }
 
 std::vector<Arch> archs() {
@@ -173,6 +199,19 @@ class KernelsCompileEveryArch : public testing::TestWithParam<Arch> {
                       .kernel_dir = {}},
            nullptr};
 };
+
+// Each with 64 registers at most: 1024 threads fit on a multiprocessor, of several blocks.
+TEST_P(KernelsCompileEveryArch, Clusters) {
+  if (GetParam().number() < 90) GTEST_SKIP() << GetParam().name() << " has no clusters";
+  for (const auto& [path, list] : cluster_instantiations()) {
+    KernelSource source = jit_.embedded_source(path);
+    source.instantiations = list;
+    expect_clean(source);
+    const auto compiled = jit_.compile(source, GetParam());
+    EXPECT_THAT(compiled->entries, SizeIs(list.size()));
+    for (const Entry& entry : compiled->entries) EXPECT_LE(entry.registers, 64) << entry.expression;
+  }
+}
 
 TEST_P(KernelsCompileEveryArch, Embedded) {
   for (const std::string& path : embedded_kernel_files()) {

@@ -1,7 +1,7 @@
 // Groups of threads that go over a row several times; on top of rows.cuh.
-//   RowGroup<kThreads, kRows, kColumns>   which row and which part of it a thread has, and reductions over
-//     the threads of a row. kColumns: threads side by side have rows side by side, for arrays whose rows are
-//     columns in memory.
+//   RowGroup<kThreads, kRows, kColumns, kCluster>   which row and which part of it a thread has, and
+//     reductions over the threads of a row. kColumns: threads side by side have rows side by side, for arrays
+//     whose rows are columns in memory. kCluster: blocks, a cluster, that have a row together.
 //   RowPiece<kVector>                       some elements of a row as floats: a vector, or a single one
 //   HeldRow<T, kVector, kItems, kThreads>   a row that is read from memory once, kItems elements into the
 //     registers of each thread; with kItems 0, one that is read again for every visit. visit(f) calls f
@@ -9,37 +9,92 @@
 // NVRTC takes no generic lambdas, so a piece says with a number, known when f is inlined, how much it has.
 #pragma once
 
-#include "gpuforge/kernels/rows.cuh"
+#include "gpuforge/kernels/cluster.cuh"
+#include "gpuforge/kernels/stream_order.cuh"
+#include "gpuforge/kernels/unit_rows.cuh"
 
 namespace gpuforge {
 
-template <int kThreads, int kRows, bool kColumns>
+// Of a cluster every thread calls begin() with all slots first, meet() before the first reduce(); of any
+// block every thread comes to all reductions.
+template <int kThreads, int kRows, bool kColumns, int kCluster = 1>
 struct RowGroup {
   static constexpr int kBlock = kThreads * kRows;
+  static constexpr int kTeam = kThreads * kCluster;  // threads of a row
   static_assert(kBlock % kWarp == 0, "whole warps");
-  static constexpr int kSlots = kColumns ? kBlock : kBlock / kWarp;
+  static_assert(kCluster == 1 || (kRows == 1 && !kColumns), "a cluster has one row of neighbours");
+  static constexpr int kWarps = kBlock / kWarp;
+  static constexpr int kSlots = kColumns ? kBlock : kWarps * kCluster;
 
   __device__ static int thread() {
-    return static_cast<int>(kColumns ? threadIdx.x / kRows : threadIdx.x % kThreads);
+    const int in_block = static_cast<int>(kColumns ? threadIdx.x / kRows : threadIdx.x % kThreads);
+    if constexpr (kCluster > 1) return cluster::rank() * kThreads + in_block;
+    return in_block;
   }
   __device__ static long long row() {
-    return static_cast<long long>(blockIdx.x) * kRows +
+    return static_cast<long long>(blockIdx.x / kCluster) * kRows +
            (kColumns ? threadIdx.x % kRows : threadIdx.x / kThreads);
   }
-  // Every thread of the block must come here. The slots may be used again at once.
+  // The last block may have fewer rows than others.
+  __device__ static bool present(long long count) {
+    if constexpr (kRows == 1) return true;
+    return row() < count;
+  }
+  // Where the warps of a row leave their values, in shared memory: for one reduction.
+  template <typename T>
+  struct Slots {
+    T values[kSlots];
+    cluster::Arrivals arrivals;
+  };
+  // Blocks send values into each other's slots, which are there once a block has begun: nobody waits for that
+  // while its row is on the way.
+  template <typename... AllSlots>
+  __device__ static void begin(AllSlots&... all) {
+    if constexpr (kCluster > 1) {
+      if (threadIdx.x == 0) (cluster::expect(&all.arrivals, sizeof(all.values)), ...);
+      __syncwarp();
+      cluster::begin();
+    }
+  }
+  __device__ static void meet() {
+    if constexpr (kCluster > 1) {
+      __syncwarp();
+      cluster::meet();
+    }
+  }
+  // All threads have the result.
   template <typename T, typename Op>
-  __device__ static T reduce(T value, Op op, T (&slots)[kSlots]) {
-    if constexpr (!kColumns) {
-      return group_reduce<kThreads>(value, op, slots);
-    } else if constexpr (kThreads == 1) {
+  __device__ static T reduce(T value, Op op, Slots<T>& slots) {
+    const int thread = static_cast<int>(threadIdx.x);
+    if constexpr (kColumns && kThreads == 1) {
       return value;
+    } else if constexpr (kColumns) {
+      slots.values[thread] = value;
+      __syncthreads();
+      value = slots.values[thread % kRows];
+      for (int i = 1; i < kThreads; ++i) value = op(value, slots.values[i * kRows + thread % kRows]);
+      return value;
+    } else if constexpr (kTeam <= kWarp) {
+      return warp_reduce<kTeam>(value, op);
     } else {
-      slots[threadIdx.x] = value;
-      __syncthreads();
-      value = slots[threadIdx.x % kRows];
-      for (int i = 1; i < kThreads; ++i) value = op(value, slots[i * kRows + threadIdx.x % kRows]);
-      __syncthreads();
-      return value;
+      value = warp_reduce<kWarp>(value, op);
+      if constexpr (kCluster == 1) {
+        if (thread % kWarp == 0) slots.values[thread / kWarp] = value;
+        __syncthreads();
+      } else {
+        // Every warp sends its value to every block, its own as well: one way, and nobody waits for more.
+        const int to = thread % kWarp;
+        T* const slot = &slots.values[cluster::rank() * kWarps + thread / kWarp];
+        if (to < kCluster) cluster::send(slot, &slots.arrivals, to, value);
+        cluster::wait_for(&slots.arrivals);
+      }
+      constexpr int kEach = kTeam / kWarp;  // values of a row
+      constexpr int kWidth = kEach < kWarp ? kEach : kWarp;
+      const T* const own = slots.values + thread / kThreads * kEach;
+      value = own[thread % kWidth];
+#pragma unroll 1
+      for (int i = kWidth; i < kEach; i += kWidth) value = op(value, own[i + thread % kWidth]);
+      return warp_reduce<kWidth>(value, op);
     }
   }
 };
@@ -90,60 +145,76 @@ struct HeldPiece<T, kVector, false> {
   __device__ void set(const float (&values)[1]) { value = T(values[0]); }
 };
 
-// A row of up to kThreads * kItems elements. With vectors, what stands before the first and behind the last
-// of them is fewer than 2 * kVector elements: at most one for each thread.
-template <typename T, int kVector, int kItems, int kThreads, int kFlight = 4>
-struct HeldRow {
-  static constexpr int kLoads = kItems / kVector;
-  static_assert(kLoads * kVector == kItems && (kVector == 1 || 2 * kVector <= kThreads),
-                "as row_config.h has it");
-  HeldPiece<T, kVector> pieces[kLoads];
-  T edge;
+// Which elements of a row one of kThreads threads has: pieces of kVector neighbours, and of the fewer than
+// 2 * kVector elements that stand before the first and behind the last of them at most one.
+template <int kVector, int kThreads>
+struct RowPlaces {
+  static_assert(kVector == 1 || 2 * kVector <= kThreads, "as row_config.h has it");
   int first;  // of the first piece
   int pieces_end;
   int edge_at;  // -1: none
 
-  __device__ HeldRow(const T* row, long long stride, long long length, int thread) {
+  template <typename T>
+  __device__ RowPlaces(const T* row, long long length, int thread) {
+    const int end = static_cast<int>(length);
     if constexpr (kVector == 1) {
       first = thread;
-      pieces_end = static_cast<int>(length);
+      pieces_end = end;
       edge_at = -1;
-#pragma unroll
-      for (int k = 0; k < kLoads; ++k) {
-        if (at(k) < pieces_end) pieces[k].load(row + at(k) * stride);
-      }
     } else {
-      const RowSplit split = split_row<kVector>(row, length);
-      const int head = static_cast<int>(split.head), tail = static_cast<int>(split.tail);
+      // split_row() in 32 bits: a row that is held has not so many elements.
+      const unsigned past = static_cast<unsigned>(reinterpret_cast<unsigned long long>(row)) / sizeof(T);
+      const int to_vector = static_cast<int>(0u - past) & (kVector - 1);
+      const int head = to_vector < end ? to_vector : end;
+      pieces_end = head + ((end - head) & -kVector);
       first = head + thread * kVector;
-      pieces_end = tail;
-      edge_at = thread < head ? thread : tail + thread - head;
-      if (edge_at >= length) edge_at = -1;
-#pragma unroll
-      for (int k = 0; k < kLoads; ++k) {
-        if (at(k) < pieces_end) pieces[k].load(row + at(k));
-      }
-      if (edge_at >= 0) edge = row[edge_at];
+      edge_at = thread < head ? thread : pieces_end + thread - head;
+      if (edge_at >= end) edge_at = -1;
     }
   }
+  __device__ int at(int slot) const { return first + slot * (kThreads * kVector); }
+  __device__ bool has(int slot) const { return at(slot) < pieces_end; }
+};
 
-  __device__ int at(int slot) const {
-    return first + slot * (kThreads * kVector);
+// A row of up to kThreads * kItems elements.
+template <typename T, int kVector, int kItems, int kThreads, int kFlight = 4>
+struct HeldRow {
+  static constexpr int kLoads = kItems / kVector;
+  static_assert(kLoads * kVector == kItems, "as row_config.h has it");
+  using Places = RowPlaces<kVector, kThreads>;
+  Places places;
+  HeldPiece<T, kVector> pieces[kLoads];
+  T edge;
+
+  __device__ HeldRow(const T* row, long long stride, long long length, int thread)
+      : HeldRow(row, stride, Places(row, length, thread)) {}
+  // `places`: those of this row, or of one in another array that is as far from a vector's begin.
+  __device__ HeldRow(const T* row, long long stride, const Places& places) : places(places) {
+#pragma unroll
+    for (int k = 0; k < kLoads; ++k) {
+      if (!places.has(k)) continue;
+      if constexpr (kVector == 1) {
+        pieces[k].load(row + places.at(k) * stride);
+      } else {
+        pieces[k].load(row + places.at(k));
+      }
+    }
+    if (kVector > 1 && places.edge_at >= 0) edge = row[places.edge_at];
   }
 
   template <typename Visit>
   __device__ void visit(Visit visit) {
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) {
-      if (at(k) < pieces_end) {
-        RowPiece<kVector> piece(at(k), k, kVector);
+      if (places.has(k)) {
+        RowPiece<kVector> piece(places.at(k), k, kVector);
         pieces[k].get(piece.values);
         visit(piece);
       }
     }
     if constexpr (kVector > 1) {
-      if (edge_at >= 0) {
-        RowPiece<kVector> piece(edge_at, 0, 1);
+      if (places.edge_at >= 0) {
+        RowPiece<kVector> piece(places.edge_at, 0, 1);
         piece.values[0] = static_cast<float>(edge);
         visit(piece);
       }
@@ -185,21 +256,27 @@ struct PieceVisitor {
 // Of any length: read from memory at every visit, kFlight loads at once: 4 are 64 KB for 1024 threads.
 template <typename T, int kVector, int kThreads, int kFlight>
 struct HeldRow<T, kVector, 0, kThreads, kFlight> {
+  struct Places {
+    long long length;
+    int thread;
+    __device__ Places(const T*, long long length, int thread) : length(length), thread(thread) {}
+  };
   const T* row;
   long long stride;
-  long long length;
-  int thread;
+  Places places;
 
   __device__ HeldRow(const T* row, long long stride, long long length, int thread)
-      : row(row), stride(stride), length(length), thread(thread) {}
+      : HeldRow(row, stride, Places(row, length, thread)) {}
+  __device__ HeldRow(const T* row, long long stride, const Places& places)
+      : row(row), stride(stride), places(places) {}
 
   template <typename Visit>
   __device__ void visit(Visit visit) {
     rows::PieceVisitor<kVector, Visit> each{visit};
     if constexpr (kVector == 1) {
-      visit_strided<kFlight>(row, stride, length, thread, kThreads, each);
+      visit_strided<kFlight>(row, stride, places.length, places.thread, kThreads, each);
     } else {
-      visit_row<kVector, kFlight>(row, length, thread, kThreads, each);
+      visit_row<kVector, kFlight>(row, places.length, places.thread, kThreads, each);
     }
   }
   __device__ void read(float (&values)[kVector], const RowPiece<kVector>& piece) const {

@@ -32,14 +32,6 @@ struct Rows {
   int rank;
 };
 
-// Rows that are all as far from each other as the first two: no division finds one.
-template <int kArrays>
-struct RegularRows {
-  long long length;
-  long long count;
-  long long strides[kArrays];
-};
-
 template <int kArrays>
 struct RowOffsets {
   long long at[kArrays];
@@ -108,14 +100,6 @@ template <int kArrays>
 __device__ inline RowOffsets<kArrays> row_offsets(const Rows<kArrays>& all, long long row) {
   if (all.count <= 0xffffffffll) return rows::offsets(all, static_cast<unsigned>(row));
   return rows::offsets(all, static_cast<unsigned long long>(row));
-}
-
-template <int kArrays>
-__device__ inline RowOffsets<kArrays> row_offsets(const RegularRows<kArrays>& all, long long row) {
-  RowOffsets<kArrays> result;
-#pragma unroll
-  for (int a = 0; a < kArrays; ++a) result.at[a] = row * all.strides[a];
-  return result;
 }
 
 // kCount neighbours (a power of two) as they lie in memory, in words: what is loaded before it is used.

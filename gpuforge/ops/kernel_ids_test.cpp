@@ -62,7 +62,8 @@ TEST_F(KernelIds, OfRows) {
           for (const char* const variant : {"best", "naive"}) {
             add(softmax_backward_kernel_id(variant, dtype, config));
             for (const char* const op : {"rms_norm", "layer_norm"})
-              add(norm_kernel_id(op, variant, dtype, config));
+              for (const bool residual : {false, true})
+                add(norm_kernel_id(op, variant, dtype, config, residual));
             const RmsBackwardIds ids = rms_backward_kernel_ids(variant, dtype, config);
             for (const jit::KernelId& id : {ids.rows, ids.partials, ids.weight}) add(id);
           }

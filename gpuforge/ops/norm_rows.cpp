@@ -117,17 +117,19 @@ NormPlan plan_norm(std::string_view op, const NormArrays& arrays, float eps, std
 }
 
 jit::KernelId norm_kernel_id(std::string_view op, std::string_view variant, DType dtype,
-                             const RowConfig& config) {
+                             const RowConfig& config, bool residual) {
   const NormFile& norm = op == kRmsNorm.op ? kRmsNorm : kLayerNorm;
   GPUFORGE_ASSERT(op == norm.op, "{} is no norm", op);
   if (variant == "naive") return {norm.file, norm.naive, dtype};
-  return row_kernel_id(norm.file, norm.kernel, dtype, config);
+  return {norm.file,      norm.kernel, dtype,          config.vector, config.items,
+          config.threads, config.rows, config.columns, config.unit,   residual};
 }
 
 std::shared_ptr<const jit::Kernel> norm_kernel(Context& context, std::string_view op,
-                                               std::string_view variant, DType dtype,
-                                               const RowConfig& config) {
-  return context.jit().embedded_kernel(norm_kernel_id(op, variant, dtype, config), context.device());
+                                               std::string_view variant, DType dtype, const RowConfig& config,
+                                               bool residual) {
+  return context.jit().embedded_kernel(norm_kernel_id(op, variant, dtype, config, residual),
+                                       context.device());
 }
 
 void norm_cpu(const NormArrays& arrays, const Rows& rows, device::Stream& stream, NormaliseRow normalise) {

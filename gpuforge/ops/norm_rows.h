@@ -44,12 +44,12 @@ struct NormPlan {
 };
 NormPlan plan_norm(std::string_view op, const NormArrays& arrays, float eps, std::string_view variant,
                    const Config* config);
-// `op` of ops/<op>/<op>.cu, or `op`_naive.
+// `op` of ops/<op>/<op>.cu, with a residual or without, or `op`_naive.
 jit::KernelId norm_kernel_id(std::string_view op, std::string_view variant, DType dtype,
-                             const RowConfig& config);
+                             const RowConfig& config, bool residual);
 std::shared_ptr<const jit::Kernel> norm_kernel(Context& context, std::string_view op,
-                                               std::string_view variant, DType dtype,
-                                               const RowConfig& config);
+                                               std::string_view variant, DType dtype, const RowConfig& config,
+                                               bool residual);
 
 // On the cpu: makes each row of x, with its residual, what out is before weight and bias.
 using NormaliseRow = std::function<void(std::span<float> row)>;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gpuforge/ops/reason.h"
-#include "gpuforge/ops/rows.h"
+#include "gpuforge/ops/unit_rows.h"
 
 namespace gpuforge::ops {
 
@@ -18,9 +18,11 @@ struct RowConfig {
   int vector = 1;        // elements a load
   int items = 0;         // elements of a row that a thread holds in registers; 0: the row is read again
   bool columns = false;  // threads side by side have rows side by side
+  int cluster = 1;       // blocks that hold one row together, `threads` and `items` in each
+  bool unit = false;     // no choice: the problem's
   friend bool operator==(const RowConfig&, const RowConfig&) = default;
 };
-Config to_config(const RowConfig& config);
+Config to_config(const RowConfig& config);  // without a cluster of one
 
 // What the choice depends on.
 struct RowProblem {
@@ -31,17 +33,24 @@ struct RowProblem {
   int vector = 1;        // the most elements a load may have
   bool columns = false;  // neighbours in memory are neighbouring rows
   int held_bytes = 0;    // what a thread may hold of each array; 0: nothing
+  bool unit = false;     // rows of neighbours at equal distances
+  // Where the device has clusters, blocks that a row may have, what a thread of such a block may hold of each
+  // array, and how many of the arrays are held in shared memory, not in registers.
+  int most_cluster = 1;
+  int cluster_held_bytes = 0;
+  int cluster_shared_arrays = 0;
 };
+inline constexpr int kMostCluster = 8;  // that every device with clusters has
 // Of the arrays that are there (`starts`); a load has at most 16 bytes.
 RowProblem row_problem(std::string_view op, const Rows& rows, std::span<const RowStart> starts, DType dtype,
                        int held_bytes);
 
 // From the names and values of a Config, changed to what the arrays allow: loads no wider than they are
-// aligned, and nothing held of rows that are too long for it. invalid_argument for names and values that no
-// kernel has.
+// aligned, and nothing held, by one block, of rows that are too long for it. invalid_argument for names and
+// values that no kernel has.
 RowConfig row_config(const Config& config, const RowProblem& problem);
 // Those worth trying.
-std::vector<RowConfig> row_configs(const RowProblem& problem);
+std::vector<RowConfig> row_configs(const RowProblem& problem, const device::DeviceFacts& facts);
 
 struct RowChoice {
   RowConfig config;
@@ -49,13 +58,15 @@ struct RowChoice {
 };
 TuningKey row_tuning_key(const RowProblem& problem, std::string_view variant);
 // What is launched: `config` where one was given, else the tuned one, else by shape. Pure. The variant
-// "naive" has a thread for each row and no choices.
+// "naive" has a thread for each row and no choices. unsupported when a cluster was asked for and the device
+// has none.
 RowChoice choose_row_config(const RowProblem& problem, std::string_view variant, const Config* config,
                             const device::DeviceFacts& facts, const TuningTable& table);
 
-// gpuforge::softmax_online<gpuforge::half_t, 8, 16, 64, 2, false>
+// gpuforge::softmax_online<gpuforge::half_t, 8, 16, 64, 2, false>; behind that `unit` and the cluster, where
+// they are not false and 1.
 jit::KernelId row_kernel_id(jit::FixedText file, jit::FixedText kernel, DType dtype, const RowConfig& config);
-// A block for each config.rows rows; invalid_argument when a grid has not so many.
+// A block for each config.rows rows, or a cluster for each row; invalid_argument when a grid has not so many.
 device::LaunchConfig row_launch(const RowProblem& problem, const RowConfig& config);
 
 }  // namespace gpuforge::ops

@@ -25,6 +25,37 @@ device::DeviceFacts big_chip() {
   return facts;
 }
 
+// The same, whose blocks form clusters.
+device::DeviceFacts hopper() {
+  device::DeviceFacts facts = big_chip();
+  facts.kind = device::DeviceKind::cuda;
+  facts.name = "cuda:0";
+  facts.cluster_launch = true;
+  facts.launch.max_cluster_blocks = 8;
+  facts.launch.max_shared_per_block = 227 * 1024;
+  return facts;
+}
+
+// As softmax_online has it, and its backward, which holds a second row in shared memory.
+RowProblem clustered(std::int64_t count, std::int64_t length, int vector = 8) {
+  RowProblem problem = halves(count, length, vector);
+  problem.most_cluster = kMostCluster;
+  problem.cluster_held_bytes = 128;
+  return problem;
+}
+RowProblem clustered_pair(std::int64_t count, std::int64_t length) {
+  RowProblem problem = clustered(count, length);
+  problem.held_bytes = 64;
+  problem.cluster_shared_arrays = 1;
+  return problem;
+}
+RowConfig chosen_on_hopper(const RowProblem& problem) {
+  return choose_row_config(problem, "best", nullptr, hopper(), {}).config;
+}
+RowConfig cluster_of(int cluster, int threads, int items) {
+  return {.threads = threads, .rows = 1, .vector = 8, .items = items, .cluster = cluster};
+}
+
 RowChoice chosen(const RowProblem& problem, const TuningTable& table = {}) {
   return choose_row_config(problem, "best", nullptr, big_chip(), table);
 }
@@ -38,10 +69,24 @@ TEST(RowConfig, RowsAreHeldAsLongAsTheyFit) {
             (RowConfig{.threads = 128, .rows = 1, .vector = 8, .items = 32}));
   EXPECT_EQ(chosen(halves(4096, 65536)).config,
             (RowConfig{.threads = 1024, .rows = 1, .vector = 8, .items = 64}));
-  EXPECT_EQ(chosen(halves(4096, 65537)).config,
+  EXPECT_EQ(chosen(halves(4096, 65544)).config,
             (RowConfig{.threads = 1024, .rows = 1, .vector = 8, .items = 0}));
-  EXPECT_EQ(chosen(halves(4096, 65537)).reason.text(),
-            "rows of 65537 are more than the registers of a block hold");
+  EXPECT_EQ(chosen(halves(4096, 65544)).reason.text(),
+            "rows of 65544 are more than the registers of a block hold");
+}
+
+// Up to seven elements at the ends of a row are nobody's items: they do not take twice the threads.
+TEST(RowConfig, OddRowsAreHeldAsTheirEvenNeighbours) {
+  for (const std::int64_t odd : {1, 7}) {
+    EXPECT_EQ(chosen(halves(16384, 8192 + odd)).config, chosen(halves(16384, 8192)).config);
+    EXPECT_EQ(chosen(halves(16384, 1024 + odd)).config, chosen(halves(16384, 1024)).config);
+    EXPECT_EQ(chosen(halves(4096, 65536 + odd)).config, chosen(halves(4096, 65536)).config);
+    EXPECT_EQ(chosen_on_hopper(clustered(512, 262144 + odd)), cluster_of(8, 512, 64));
+    EXPECT_EQ(chosen_on_hopper(clustered_pair(512, 16384 + odd)), cluster_of(1, 512, 32));
+  }
+  EXPECT_EQ(chosen(halves(16384, 8200)).config,
+            (RowConfig{.threads = 512, .rows = 1, .vector = 8, .items = 32}));
+  EXPECT_EQ(chosen(halves(16384, 16385, 1)).config.items, 0);  // single elements are items
 }
 
 // Without registers for more, 64 bytes a thread; with them, blocks of which two fit beside each other.
@@ -55,6 +100,84 @@ TEST(RowConfig, LongRowsHaveMoreBytesAThread) {
             (RowConfig{.threads = 1024, .rows = 1, .vector = 8, .items = 32}));
 }
 
+TEST(RowConfig, ClustersHoldWhatOutgrowsABlock) {
+  EXPECT_EQ(chosen_on_hopper(clustered(4096, 32768)), cluster_of(1, 512, 64));
+  EXPECT_EQ(chosen_on_hopper(clustered(4096, 65536)), cluster_of(2, 512, 64));
+  EXPECT_EQ(chosen_on_hopper(clustered(1024, 131072)), cluster_of(4, 512, 64));
+  EXPECT_EQ(chosen_on_hopper(clustered(512, 262144)), cluster_of(8, 512, 64));
+  EXPECT_EQ(chosen_on_hopper(clustered(512, 524288)), cluster_of(8, 1024, 64));
+  EXPECT_EQ(chosen_on_hopper(clustered(512, 600000)).items, 0);
+  EXPECT_EQ(chosen_on_hopper(clustered(512, 600000)).cluster, 1);
+  EXPECT_EQ(choose_row_config(clustered(512, 262144), "best", nullptr, hopper(), {}).reason.text(),
+            "rows of 262144 are held by clusters of 8 blocks, 64 elements a thread");
+  // Few rows: as many multiprocessors as there are.
+  EXPECT_EQ(chosen_on_hopper(clustered(1, 65536)), cluster_of(8, 512, 16));
+  EXPECT_EQ(chosen_on_hopper(clustered(30, 65536)), cluster_of(4, 512, 32));
+  // Rows of single elements, devices without clusters, kernels without them.
+  EXPECT_EQ(chosen_on_hopper(clustered(1024, 131072, 1)).cluster, 1);
+  EXPECT_EQ(chosen(clustered(1024, 131072)).config.cluster, 1);
+  EXPECT_EQ(chosen_on_hopper(halves(1024, 131072)).cluster, 1);
+}
+
+TEST(RowConfig, ClustersOfTwoArraysUseSharedMemory) {
+  EXPECT_EQ(chosen_on_hopper(clustered_pair(4096, 16384)), cluster_of(1, 512, 32));
+  EXPECT_EQ(chosen_on_hopper(clustered_pair(4096, 32768)), cluster_of(2, 512, 32));
+  EXPECT_EQ(chosen_on_hopper(clustered_pair(512, 262144)), cluster_of(8, 512, 64));
+  const device::LaunchConfig launch = row_launch(clustered_pair(512, 262144), cluster_of(8, 512, 64));
+  EXPECT_EQ(launch.grid, (device::Dim3{4096, 1, 1}));
+  EXPECT_EQ(launch.cluster, (device::Dim3{8, 1, 1}));
+  EXPECT_EQ(launch.dynamic_shared_bytes, 65536u);
+  EXPECT_EQ(row_launch(clustered_pair(512, 100), cluster_of(1, 32, 8)).dynamic_shared_bytes, 0u);
+  EXPECT_EQ(row_launch(clustered_pair(512, 100), cluster_of(1, 32, 8)).cluster, device::Dim3{});
+  // A chip with less of it reads such rows twice.
+  device::DeviceFacts small = hopper();
+  small.launch.max_shared_per_block = 99 * 1024;
+  EXPECT_EQ(choose_row_config(clustered_pair(512, 524288), "best", nullptr, hopper(), {}).config,
+            cluster_of(8, 1024, 64));
+  EXPECT_EQ(choose_row_config(clustered_pair(512, 524288), "best", nullptr, small, {}).config.items, 0);
+}
+
+constexpr jit::FixedText kFile = "gpuforge/ops/softmax_online/softmax_online.cu";
+
+TEST(RowConfig, ClustersAreNamedOnlyWhereTheyAre) {
+  EXPECT_FALSE(to_config(cluster_of(1, 512, 64)).contains("cluster"));
+  EXPECT_EQ(row_kernel_id(kFile, "gpuforge::softmax_online", DType::f16, cluster_of(1, 512, 64)).expression(),
+            "gpuforge::softmax_online<gpuforge::half_t, 8, 64, 512, 1, false>");
+  EXPECT_EQ(row_kernel_id(kFile, "gpuforge::softmax_online", DType::f16, cluster_of(4, 512, 64)).expression(),
+            "gpuforge::softmax_online<gpuforge::half_t, 8, 64, 512, 1, false, false, 4>");
+  RowConfig unit = cluster_of(4, 512, 64);
+  unit.unit = true;
+  EXPECT_EQ(row_kernel_id(kFile, "gpuforge::softmax_online", DType::f16, unit).expression(),
+            "gpuforge::softmax_online<gpuforge::half_t, 8, 64, 512, 1, false, true, 4>");
+  unit.cluster = 1;
+  EXPECT_EQ(row_kernel_id(kFile, "gpuforge::softmax_online", DType::f16, unit).expression(),
+            "gpuforge::softmax_online<gpuforge::half_t, 8, 64, 512, 1, false, true>");
+  EXPECT_EQ(row_config(to_config(cluster_of(4, 512, 64)), clustered(1, 100000)), cluster_of(4, 512, 64));
+  EXPECT_EQ(row_config(to_config(cluster_of(4, 512, 64)), clustered(1, 200000)), cluster_of(1, 512, 0));
+}
+
+TEST(RowConfig, ClustersNeedADeviceThatHasThem) {
+  const Config config = to_config(cluster_of(2, 512, 64));
+  device::DeviceFacts sim = big_chip();
+  sim.name = "sim";
+  for (const std::int64_t length : {65536, 262144}) {
+    EXPECT_EQ(
+        error_of([&] { choose_row_config(clustered(1, length), "best", &config, sim, {}); }),
+        "unsupported: softmax_online: cluster=2 needs a GPU that has clusters of blocks (SM 90 or newer); "
+        "sim has none");
+  }
+  const auto refusal = [](const Config& asked, const RowProblem& problem) {
+    return error_of([&] { row_config(asked, problem); });
+  };
+  EXPECT_THAT(refusal(config, halves(1, 100)), HasSubstr("cluster=2 ("));
+  EXPECT_THAT(refusal(config, halves(1, 100)), HasSubstr("cluster: 1)"));
+  EXPECT_THAT(refusal({{"cluster", 16}}, clustered(1, 100)), HasSubstr("cluster=16 ("));
+  EXPECT_THAT(refusal({{"cluster", 2}, {"threads", 64}, {"rows", 1}, {"items", 0}}, clustered(1, 100)),
+              HasSubstr("cluster=2 ("));
+  EXPECT_THAT(refusal({{"cluster", 2}, {"threads", 64}, {"rows", 2}, {"items", 8}}, clustered(1, 100)),
+              HasSubstr("powers of two up to 8 with rows=1, columns=0, items"));
+}
+
 TEST(RowConfig, ShortRowsShareAWarp) {
   EXPECT_EQ(chosen(halves(100000, 256)).config,
             (RowConfig{.threads = 16, .rows = 8, .vector = 8, .items = 16}));
@@ -63,6 +186,8 @@ TEST(RowConfig, ShortRowsShareAWarp) {
 
 TEST(RowConfig, FewRowsHaveMoreThreads) {
   EXPECT_EQ(chosen(halves(4, 2048)).config, (RowConfig{.threads = 256, .rows = 1, .vector = 8, .items = 8}));
+  EXPECT_EQ(chosen(halves(64, 256)).config, (RowConfig{.threads = 32, .rows = 1, .vector = 8, .items = 8}));
+  EXPECT_EQ(chosen(halves(300, 256)).config, (RowConfig{.threads = 32, .rows = 2, .vector = 8, .items = 8}));
   EXPECT_EQ(chosen(halves(4096, 2048)).config,
             (RowConfig{.threads = 64, .rows = 2, .vector = 8, .items = 32}));
 }
@@ -86,13 +211,26 @@ TEST(RowConfig, ChoicesAreAmongTheDeclared) {
           for (const int held : {0, 64, 128}) {
             for (int vector = columns ? 1 : 16 / static_cast<int>(element_bytes(dtype)); vector > 0;
                  vector /= 2) {
-              const RowProblem problem{"op", count, length, dtype, vector, columns, held};
-              const std::vector<RowConfig> all = row_configs(problem);
-              EXPECT_GE(all.size(), 20u);
-              EXPECT_THAT(all, testing::Contains(chosen(problem).config))
-                  << name(dtype) << " " << count << " x " << length << " vector " << vector << " held "
-                  << held << ": " << to_string(to_config(chosen(problem).config));
-              for (const RowConfig& config : all) EXPECT_EQ(row_config(to_config(config), problem), config);
+              const RowProblem problem{.op = "op",
+                                       .count = count,
+                                       .length = length,
+                                       .dtype = dtype,
+                                       .vector = vector,
+                                       .columns = columns,
+                                       .held_bytes = held,
+                                       .unit = !columns,
+                                       .most_cluster = kMostCluster,
+                                       .cluster_held_bytes = held == 0 ? 0 : 128,
+                                       .cluster_shared_arrays = held == 64 ? 1 : 0};
+              for (const device::DeviceFacts& facts : {big_chip(), hopper()}) {
+                const std::vector<RowConfig> all = row_configs(problem, facts);
+                EXPECT_GE(all.size(), 20u);
+                const RowConfig config = choose_row_config(problem, "best", nullptr, facts, {}).config;
+                EXPECT_THAT(all, testing::Contains(config))
+                    << name(dtype) << " " << count << " x " << length << " vector " << vector << " held "
+                    << held << ": " << to_string(to_config(config));
+                for (const RowConfig& each : all) EXPECT_EQ(row_config(to_config(each), problem), each);
+              }
             }
           }
         }

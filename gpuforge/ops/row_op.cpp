@@ -60,10 +60,12 @@ void describe_choices(lab::Op& op,
     const RowChoice choice = choose_row_config(rows(problem, variant), variant, nullptr, facts, table);
     return {variant == "naive" ? Config{} : to_config(choice.config), choice.reason.text()};
   };
-  op.configs = [rows](const lab::Problem& problem, std::string_view variant, const device::DeviceFacts&) {
+  op.configs = [rows](const lab::Problem& problem, std::string_view variant,
+                      const device::DeviceFacts& facts) {
     std::vector<Config> list;
     if (variant == "naive") return list;
-    for (const RowConfig& config : row_configs(rows(problem, variant))) list.push_back(to_config(config));
+    for (const RowConfig& config : row_configs(rows(problem, variant), facts))
+      list.push_back(to_config(config));
     return list;
   };
   op.tuning_key = [rows](const lab::Problem& problem, std::string_view variant) {

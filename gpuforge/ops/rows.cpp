@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <limits>
 
+#include "gpuforge/ops/unit_rows.h"
+
 namespace gpuforge::ops {
 namespace {
 
@@ -153,6 +155,14 @@ bool is_aligned(const Rows& rows, const RowStart& start, int vector) {
   return remainder(first_element(start), vector) == 0 && remainder(rows.length, vector) == 0 &&
          std::all_of(strides.begin(), strides.end(),
                      [&](std::int64_t stride) { return remainder(stride, vector) == 0; });
+}
+
+bool are_unit_rows(const Rows& rows) {
+  if (!has_equal_distances(rows)) return false;
+  for (std::size_t a = 0; a < rows.array_count; ++a) {
+    if (!rows.unit_rows(a)) return false;
+  }
+  return true;
 }
 
 std::int64_t row_offset(const Rows& rows, std::size_t array, std::int64_t row) {

@@ -82,28 +82,6 @@ DeviceRows<kArrays> device_rows(const Rows& rows) {
   return result;
 }
 
-// The same members as RegularRows in rows.cuh.
-template <std::size_t kArrays>
-struct DeviceRegularRows {
-  std::int64_t length = 0;
-  std::int64_t count = 0;
-  std::array<std::int64_t, kArrays> strides{};
-};
-
-// Every row is as far from the next.
-inline bool is_regular(const Rows& rows) {
-  return rows.extents.size() <= 1;
-}
-template <std::size_t kArrays>
-DeviceRegularRows<kArrays> device_regular_rows(const Rows& rows) {
-  GPUFORGE_ASSERT(rows.array_count == kArrays && is_regular(rows), "{} arrays, rank {}, for a kernel with {}",
-                  rows.array_count, rows.extents.size(), kArrays);
-  DeviceRegularRows<kArrays> result{rows.length, rows.count, {}};
-  for (std::size_t a = 0; a < kArrays && !rows.extents.empty(); ++a)
-    result.strides[a] = rows.arrays[a].strides[0];
-  return result;
-}
-
 // Every row of the array begins at a multiple of `vector` elements and is of whole ones.
 bool is_aligned(const Rows& rows, const RowStart& start, int vector);
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "gpuforge/ops/unit_rows.h"
+
 namespace gpuforge::ops {
 namespace {
 
@@ -34,6 +36,25 @@ TEST(Rows, TheOtherAxesMergeWhenTheyFollowEachOther) {
   EXPECT_EQ(middle.extents, (Shape{2, 20}));
   EXPECT_EQ(middle.arrays[0].strides, (Strides{60, 1}));
   EXPECT_EQ(middle.columns(), 20);
+}
+
+// Neighbours in every array, and one distance from a row to the next.
+TEST(Rows, UnitRowsAreToldInAFewWords) {
+  const Strides packed = row_major_strides({4, 6}), apart{10, 1}, repeated{0, 1}, columns{1, 4}, weight{0, 2};
+  const Rows rows = make_rows({4, 6}, {packed, apart, repeated}, 1);
+  EXPECT_TRUE(are_unit_rows(rows));
+  const UnitDeviceRows<3> told = unit_device_rows<3>(rows);
+  EXPECT_EQ(told.length, 6);
+  EXPECT_EQ(told.count, 4);
+  EXPECT_EQ(told.strides, (std::array<std::int64_t, 3>{6, 10, 0}));
+  EXPECT_FALSE(are_unit_rows(make_rows({4, 6}, {packed, columns}, 1)));
+  EXPECT_FALSE(are_unit_rows(make_rows({4, 6}, {packed, weight}, 1)));
+  EXPECT_FALSE(are_unit_rows(make_rows({4, 6}, {packed}, 0)));
+  EXPECT_FALSE(are_unit_rows(make_rows({2, 4, 6}, {{100, 6, 1}}, 2)));
+  // A single row, and rows of one element.
+  EXPECT_TRUE(are_unit_rows(make_rows({6}, {{1}}, 0)));
+  EXPECT_EQ(unit_device_rows<1>(make_rows({6}, {{1}}, 0)).strides[0], 0);
+  EXPECT_TRUE(are_unit_rows(make_rows({4, 1}, {{1, 7}}, 1)));
 }
 
 TEST(Rows, OneRowHasNoOuterAxes) {

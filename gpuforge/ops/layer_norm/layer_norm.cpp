@@ -24,10 +24,11 @@ void layer_norm(Array& out, const Array& x, const Array* weight, const Array* bi
   if (context.device().facts().kind == device::DeviceKind::cpu)
     return layer_norm_cpu(arrays, plan.rows, options.eps, stream);
 
-  const auto kernel = norm_kernel(context, kName, options.variant, x.dtype(), plan.config);
-  (*kernel)(row_launch(plan.problem, plan.config), stream, out, x, address_of(weight), address_of(bias),
-            address_of(arrays.residual), address_of(arrays.residual_out), options.eps,
-            device_rows<kNormArrays>(plan.rows));
+  const auto kernel =
+      norm_kernel(context, kName, options.variant, x.dtype(), plan.config, residual.has_value());
+  launch_rows<kNormArrays>(*kernel, row_launch(plan.problem, plan.config), stream, plan.rows,
+                           plan.config.unit, out, x, address_of(weight), address_of(bias),
+                           address_of(arrays.residual), address_of(arrays.residual_out), options.eps);
 }
 
 Array layer_norm(const Array& x, const Array* weight, const Array* bias, const LayerNormOptions& options,

@@ -35,16 +35,18 @@ __global__ void __launch_bounds__(128)
   }
 }
 
-template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns>
-__global__ void __launch_bounds__(kThreads* kRows)
+template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, bool kUnit, bool kAdds>
+__global__ void __launch_bounds__(kThreads* kRows,
+                                  kNormBlocks<T, kVector, kItems, kThreads * kRows, kUnit, kAdds>)
     layer_norm(T* out, const T* x, const T* weight, const T* bias, const T* residual, T* residual_out,
-               float eps, const __grid_constant__ Rows<kNormArrays> rows) {
+               float eps, const __grid_constant__ typename RowsOf<kNormArrays, kUnit>::Type rows) {
   using Group = RowGroup<kThreads, kRows, kColumns>;
-  __shared__ float slots[Group::kSlots];
-  const bool present = Group::row() < rows.count;
+  __shared__ typename Group::template Slots<float> sum_slots, square_slots;
+  const bool present = Group::present(rows.count);
+  begin_after_previous_kernel();
   const RowOffsets<kNormArrays> begin = row_offsets(rows, present ? Group::row() : 0);
-  auto row = norm_row<T, kVector, kItems, kThreads>(x, residual, residual_out, rows, begin,
-                                                    present ? rows.length : 0, Group::thread());
+  auto row = norm_row<kAdds, T, kVector, kItems, kThreads>(x, residual, residual_out, rows, begin,
+                                                           present ? rows.length : 0, Group::thread());
   const float length = static_cast<float>(rows.length);
   float sum = 0;
   row.visit([&](const RowPiece<kVector>& piece) {
@@ -53,7 +55,7 @@ __global__ void __launch_bounds__(kThreads* kRows)
       if (i < piece.count) sum += piece.values[i];
     }
   });
-  const float mean = Group::reduce(sum, Sum{}, slots) / length;
+  const float mean = Group::reduce(sum, Sum{}, sum_slots) / length;
   float squares = 0;
   row.visit([&](const RowPiece<kVector>& piece) {
 #pragma unroll
@@ -61,19 +63,32 @@ __global__ void __launch_bounds__(kThreads* kRows)
       if (i < piece.count) squares += (piece.values[i] - mean) * (piece.values[i] - mean);
     }
   });
-  const float scale = 1.0f / sqrtf(Group::reduce(squares, Sum{}, slots) / length + eps);
+  const float scale = 1.0f / sqrtf(Group::reduce(squares, Sum{}, square_slots) / length + eps);
   T* const to = out + begin.at[kOut];
   row.visit([&](RowPiece<kVector>& piece) {
-    float factors[kVector], shifts[kVector];
-    if (weight != nullptr) read_row(factors, piece, weight, rows.axis_strides[kWeight]);
-    if (bias != nullptr) read_row(shifts, piece, bias, rows.axis_strides[kBias]);
+    WeightPiece<T, kVector> factors, shifts;
+    if (weight != nullptr) factors.load(weight, axis_stride(rows, kWeight), piece);
+    if (bias != nullptr) shifts.load(bias, axis_stride(rows, kBias), piece);
+    float values[kVector];
 #pragma unroll
     for (int i = 0; i < kVector; ++i) {
       if (i < piece.count) piece.values[i] = (piece.values[i] - mean) * scale;
-      if (i < piece.count && weight != nullptr) piece.values[i] *= factors[i];
-      if (i < piece.count && bias != nullptr) piece.values[i] += shifts[i];
     }
-    write_row(to, rows.axis_strides[kOut], piece);
+    if (weight != nullptr) {
+      factors.get(values, piece);
+#pragma unroll
+      for (int i = 0; i < kVector; ++i) {
+        if (i < piece.count) piece.values[i] *= values[i];
+      }
+    }
+    if (bias != nullptr) {
+      shifts.get(values, piece);
+#pragma unroll
+      for (int i = 0; i < kVector; ++i) {
+        if (i < piece.count) piece.values[i] += values[i];
+      }
+    }
+    write_row(to, axis_stride(rows, kOut), piece);
   });
 }
 

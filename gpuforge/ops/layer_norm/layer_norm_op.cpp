@@ -100,7 +100,8 @@ lab::Op describe_layer_norm() {
   describe_choices(op, row_problem_of,
                    [](Context& context, const lab::Problem& problem, std::string_view variant,
                       const RowConfig& config) -> std::vector<std::shared_ptr<const jit::Kernel>> {
-                     return {norm_kernel(context, "layer_norm", variant, problem.dtype, config)};
+                     return {norm_kernel(context, "layer_norm", variant, problem.dtype, config,
+                                         flag_option(problem, "residual"))};
                    });
   return op;
 }

@@ -4,6 +4,7 @@
 // other before it folds them into its total, so that the error of a long sum grows with its length over
 // kPiece.
 #include "gpuforge/kernels/stream_order.cuh"
+#include "gpuforge/kernels/unit_rows.cuh"
 #include "gpuforge/ops/reduce/columns.cuh"
 #include "gpuforge/ops/reduce/lanes.cuh"
 
@@ -16,7 +17,7 @@ namespace gpuforge {
 // nothing is waited for before all loads are under way. Every row begins aligned and is of whole vectors.
 template <typename T, typename Op, int kBlock, int kGroup, int kVector, int kLoads, int kRows>
 __global__ void __launch_bounds__(kBlock, 1)
-    reduce_short(T* out, const T* x, const __grid_constant__ RegularRows<2> rows, float scale) {
+    reduce_short(T* out, const T* x, const __grid_constant__ UnitRows<2> rows, float scale) {
   using Value = typename Accumulated<Op>::Value;
   constexpr int kSide = kBlock / kGroup;
   const int member = static_cast<int>(threadIdx.x) % kGroup;

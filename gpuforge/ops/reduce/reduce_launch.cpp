@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "gpuforge/ops/reduce/reduce_kernels.h"
+#include "gpuforge/ops/unit_rows.h"
 
 namespace gpuforge::ops {
 namespace {
@@ -70,7 +71,7 @@ ReducePlan plan_reduce(const Rows& rows, device::Address x, DType dtype, const R
   switch (kind_of(rows)) {
     case RowsKind::columns: {
       const int vector = column_vector(rows, {start}, most);
-      const bool ragged = vector < most && is_regular(rows) && config.group % most == 0 &&
+      const bool ragged = vector < most && has_equal_distances(rows) && config.group % most == 0 &&
                           config.group < config.block && rows.count >= most;
       if (ragged) return {.kernel = ReduceKernel::ragged_columns, .vector = most};
       return {.kernel = ReduceKernel::columns, .vector = vector};
@@ -81,7 +82,7 @@ ReducePlan plan_reduce(const Rows& rows, device::Address x, DType dtype, const R
       break;
   }
   ReducePlan plan{.kernel = ReduceKernel::rows, .vector = row_vector(rows, {start}, most)};
-  plan.regular = is_regular(rows);
+  plan.regular = has_equal_distances(rows);
   plan.aligned = plan.regular && is_aligned(rows, start, plan.vector);
   const std::int64_t at_once = std::int64_t{config.group} * config.flight * plan.vector;
   if (plan.aligned && config.split == 1 && config.group <= 32 && rows.length <= at_once)
@@ -113,7 +114,7 @@ jit::KernelId reduce_kernel_id(const ReducePlan& plan, DType dtype, ReduceOp op,
       break;
   }
   const jit::FixedText rows =
-      plan.regular ? jit::FixedText("gpuforge::RegularRows<2>") : jit::FixedText("gpuforge::Rows<2>");
+      plan.regular ? jit::FixedText("gpuforge::UnitRows<2>") : jit::FixedText("gpuforge::Rows<2>");
   return {kFile,       "gpuforge::reduce_rows", dtype,       of, rows, config.block, config.group,
           plan.vector, config.flight,           plan.aligned};
 }
@@ -147,13 +148,13 @@ void launch_reduce(const Array& out, const Array& x, const Rows& rows, ReduceOp 
     return;
   }
   if (plan.kernel == ReduceKernel::short_rows) {
-    (*kernels[0])(launch, stream, out, x, device_regular_rows<2>(rows), scale);
+    (*kernels[0])(launch, stream, out, x, unit_device_rows<2>(rows), scale);
     return;
   }
   const std::int32_t slice = per_slice(rows, plan, config);
   const auto first = [&](const auto& parts) {
     if (plan.regular) {
-      (*kernels[0])(launch, stream, out, parts, x, device_regular_rows<2>(rows), slice, scale);
+      (*kernels[0])(launch, stream, out, parts, x, unit_device_rows<2>(rows), slice, scale);
     } else {
       (*kernels[0])(launch, stream, out, parts, x, device_rows<2>(rows), slice, scale);
     }

@@ -8,30 +8,63 @@ namespace gpuforge {
 // The arrays of a norm in its Rows, as ops/norm_rows.h has them.
 constexpr int kX = 0, kOut = 1, kResidual = 2, kResidualOut = 3, kWeight = 4, kBias = 5, kNormArrays = 6;
 
-// The row that is normalised: x, or what x + residual is rounded to, which is written to residual_out as
-// well.
-template <typename T, int kVector, int kItems, int kThreads>
+// For __launch_bounds__: 1536 threads of a multiprocessor, with 40 registers each, have 96 KB of rows under
+// way or in work; 1024 leave memory idle while they wait for their sums. 0, not a word about it, for kernels
+// that need more registers: those that hold a residual for a while, or more bytes, or go over rows of any
+// strides; and for other chips than SM 90, whose compilers need more.
+template <typename T, int kVector, int kItems, int kBlock, bool kUnit, bool kAdds>
+constexpr int kNormBlocks =
+    sizeof(T) == 2 && kVector == 8 && kItems > 0 && kItems <= 32 && kBlock <= 512 && kUnit && !kAdds
+            && __CUDA_ARCH__ == 900
+        ? 1536 / kBlock
+        : 0;
+
+// Those elements of a weight or a bias that belong to a piece: on their way before they are floats.
+template <typename T, int kVector>
+struct WeightPiece {
+  HeldPiece<T, kVector> pieces;
+  T single;
+
+  __device__ void load(const T* weight, long long stride, const RowPiece<kVector>& piece) {
+    if (kVector > 1 && piece.count == kVector) {
+      pieces.load(weight + piece.at);
+    } else {
+      single = weight[piece.at * stride];
+    }
+  }
+  __device__ void get(float (&values)[kVector], const RowPiece<kVector>& piece) const {
+    if (kVector > 1 && piece.count == kVector) {
+      pieces.get(values);
+    } else {
+      values[0] = static_cast<float>(single);
+    }
+  }
+};
+
+// The row that is normalised: x, or with kAdds what x + residual is rounded to, which is written to
+// residual_out as well.
+template <bool kAdds, typename T, int kVector, int kItems, int kThreads, typename AllRows>
 __device__ inline HeldRow<T, kVector, kItems, kThreads> norm_row(const T* x, const T* residual,
-                                                                 T* residual_out,
-                                                                 const Rows<kNormArrays>& rows,
+                                                                 T* residual_out, const AllRows& rows,
                                                                  const RowOffsets<kNormArrays>& begin,
                                                                  long long length, int thread) {
   using Row = HeldRow<T, kVector, kItems, kThreads>;
-  Row row(x + begin.at[kX], rows.axis_strides[kX], length, thread);
-  if (residual == nullptr) return row;
-  const Row added(residual + begin.at[kResidual], rows.axis_strides[kResidual], length, thread);
-  T* const sums = residual_out + begin.at[kResidualOut];
-  row.visit([&](RowPiece<kVector>& piece) {
-    float other[kVector];
-    added.read(other, piece);
+  Row row(x + begin.at[kX], axis_stride(rows, kX), length, thread);
+  if constexpr (kAdds) {
+    const Row added(residual + begin.at[kResidual], axis_stride(rows, kResidual), row.places);
+    T* const sums = residual_out + begin.at[kResidualOut];
+    row.visit([&](RowPiece<kVector>& piece) {
+      float other[kVector];
+      added.read(other, piece);
 #pragma unroll
-    for (int i = 0; i < kVector; ++i) {
-      if (i < piece.count) piece.values[i] += other[i];
-    }
-    write_row(sums, rows.axis_strides[kResidualOut], piece);
-    row.keep(piece);
-  });
-  if constexpr (kItems == 0) return Row(sums, rows.axis_strides[kResidualOut], length, thread);
+      for (int i = 0; i < kVector; ++i) {
+        if (i < piece.count) piece.values[i] += other[i];
+      }
+      write_row(sums, axis_stride(rows, kResidualOut), piece);
+      row.keep(piece);
+    });
+    if constexpr (kItems == 0) return Row(sums, axis_stride(rows, kResidualOut), length, thread);
+  }
   return row;
 }
 

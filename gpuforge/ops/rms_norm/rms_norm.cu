@@ -29,16 +29,18 @@ __global__ void __launch_bounds__(128)
   }
 }
 
-template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns>
-__global__ void __launch_bounds__(kThreads* kRows)
+template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, bool kUnit, bool kAdds>
+__global__ void __launch_bounds__(kThreads* kRows,
+                                  kNormBlocks<T, kVector, kItems, kThreads * kRows, kUnit, kAdds>)
     rms_norm(T* out, const T* x, const T* weight, const T* residual, T* residual_out, float eps,
-             const __grid_constant__ Rows<kNormArrays> rows) {
+             const __grid_constant__ typename RowsOf<kNormArrays, kUnit>::Type rows) {
   using Group = RowGroup<kThreads, kRows, kColumns>;
-  __shared__ float slots[Group::kSlots];
-  const bool present = Group::row() < rows.count;
+  __shared__ typename Group::template Slots<float> slots;
+  const bool present = Group::present(rows.count);
+  begin_after_previous_kernel();
   const RowOffsets<kNormArrays> begin = row_offsets(rows, present ? Group::row() : 0);
-  auto row = norm_row<T, kVector, kItems, kThreads>(x, residual, residual_out, rows, begin,
-                                                    present ? rows.length : 0, Group::thread());
+  auto row = norm_row<kAdds, T, kVector, kItems, kThreads>(x, residual, residual_out, rows, begin,
+                                                           present ? rows.length : 0, Group::thread());
   float squares = 0;
   row.visit([&](const RowPiece<kVector>& piece) {
 #pragma unroll
@@ -50,14 +52,21 @@ __global__ void __launch_bounds__(kThreads* kRows)
   const float scale = 1.0f / sqrtf(squares / static_cast<float>(rows.length) + eps);
   T* const to = out + begin.at[kOut];
   row.visit([&](RowPiece<kVector>& piece) {
-    float factors[kVector];
-    if (weight != nullptr) read_row(factors, piece, weight, rows.axis_strides[kWeight]);
+    WeightPiece<T, kVector> factors;
+    if (weight != nullptr) factors.load(weight, axis_stride(rows, kWeight), piece);
 #pragma unroll
     for (int i = 0; i < kVector; ++i) {
       if (i < piece.count) piece.values[i] *= scale;
-      if (i < piece.count && weight != nullptr) piece.values[i] *= factors[i];
     }
-    write_row(to, rows.axis_strides[kOut], piece);
+    if (weight != nullptr) {
+      float values[kVector];
+      factors.get(values, piece);
+#pragma unroll
+      for (int i = 0; i < kVector; ++i) {
+        if (i < piece.count) piece.values[i] *= values[i];
+      }
+    }
+    write_row(to, axis_stride(rows, kOut), piece);
   });
 }
 

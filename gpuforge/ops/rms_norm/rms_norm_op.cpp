@@ -93,7 +93,8 @@ lab::Op describe_rms_norm() {
   describe_choices(op, row_problem_of,
                    [](Context& context, const lab::Problem& problem, std::string_view variant,
                       const RowConfig& config) -> std::vector<std::shared_ptr<const jit::Kernel>> {
-                     return {norm_kernel(context, "rms_norm", variant, problem.dtype, config)};
+                     return {norm_kernel(context, "rms_norm", variant, problem.dtype, config,
+                                         flag_option(problem, "residual"))};
                    });
   return op;
 }

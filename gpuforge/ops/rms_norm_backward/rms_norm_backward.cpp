@@ -139,18 +139,20 @@ void rms_norm_backward(Array& dx, Array* dweight, const Array& dy, const Array& 
   if (facts.kind == device::DeviceKind::cpu) return rms_norm_backward_cpu(arrays, rows, options.eps, stream);
 
   const auto kernels = rms_backward_kernels(context, options.variant, x.dtype(), config, weight != nullptr);
-  const DeviceRows<kRmsArrays> device_side = device_rows<kRmsArrays>(rows);
   if (weight == nullptr) {
     const device::Address none = 0;
-    (*kernels[0])(row_launch(problem, config), stream, dx, none, dy, x, none, options.eps, device_side);
+    launch_rows<kRmsArrays>(*kernels[0], row_launch(problem, config), stream, rows, config.unit, dx, none, dy,
+                            x, none, options.eps);
     return;
   }
   const std::shared_ptr<Context> owner = context.shared_from_this();
   const RowPieces pieces = rms_backward_pieces(rows.count, options.variant);
   const Array scales = empty(owner, {rows.count}, DType::f32, stream, options.scratch);
   const Array partials = empty(owner, {pieces.count, rows.length}, DType::f32, stream, options.scratch);
-  (*kernels[0])(row_launch(problem, config), stream, dx, scales, dy, x, *weight, options.eps, device_side);
-  (*kernels[1])(partials_launch(rows, pieces), stream, partials, scales, dy, x, pieces.rows, device_side);
+  launch_rows<kRmsArrays>(*kernels[0], row_launch(problem, config), stream, rows, config.unit, dx, scales, dy,
+                          x, *weight, options.eps);
+  (*kernels[1])(partials_launch(rows, pieces), stream, partials, scales, dy, x, pieces.rows,
+                device_rows<kRmsArrays>(rows));
   (*kernels[2])(finish_launch(rows), stream, *dweight, dweight->strides()[0], partials, pieces.count,
                 rows.length);
 }

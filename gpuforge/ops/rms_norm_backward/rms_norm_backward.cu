@@ -37,24 +37,25 @@ __global__ void __launch_bounds__(128)
   if (scales != nullptr) scales[row] = scale;
 }
 
-template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns>
+template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, bool kUnit = false>
 __global__ void __launch_bounds__(kThreads* kRows)
     rms_backward(T* dx, float* scales, const T* dy, const T* x, const T* weight, float eps,
-                 const __grid_constant__ Rows<kArrays> rows) {
+                 const __grid_constant__ typename RowsOf<kArrays, kUnit>::Type rows) {
   using Group = RowGroup<kThreads, kRows, kColumns>;
   using Row = HeldRow<T, kVector, kItems, kThreads, (kThreads > 512 ? 1 : 2)>;  // of three arrays: no spills
-  __shared__ FloatPair slots[Group::kSlots];
-  const bool present = Group::row() < rows.count;
+  __shared__ typename Group::template Slots<FloatPair> slots;
+  const bool present = Group::present(rows.count);
   const long long present_length = present ? rows.length : 0;
+  begin_after_previous_kernel();
   const RowOffsets<kArrays> begin = row_offsets(rows, present ? Group::row() : 0);
-  Row x_row(x + begin.at[kX], rows.axis_strides[kX], present_length, Group::thread());
-  const Row dy_row(dy + begin.at[kDy], rows.axis_strides[kDy], present_length, Group::thread());
+  Row x_row(x + begin.at[kX], axis_stride(rows, kX), present_length, Group::thread());
+  const Row dy_row(dy + begin.at[kDy], axis_stride(rows, kDy), x_row.places);
 
   FloatPair sums{0.0f, 0.0f};  // of x^2, of dy * weight * x
   x_row.visit([&](const RowPiece<kVector>& piece) {
     float gradients[kVector], factors[kVector];
     dy_row.read(gradients, piece);
-    if (weight != nullptr) read_row(factors, piece, weight, rows.axis_strides[kWeight]);
+    if (weight != nullptr) read_row(factors, piece, weight, axis_stride(rows, kWeight));
 #pragma unroll
     for (int i = 0; i < kVector; ++i) {
       if (i >= piece.count) continue;
@@ -71,14 +72,14 @@ __global__ void __launch_bounds__(kThreads* kRows)
   x_row.visit([&](RowPiece<kVector>& piece) {
     float gradients[kVector], factors[kVector];
     dy_row.read(gradients, piece);
-    if (weight != nullptr) read_row(factors, piece, weight, rows.axis_strides[kWeight]);
+    if (weight != nullptr) read_row(factors, piece, weight, axis_stride(rows, kWeight));
 #pragma unroll
     for (int i = 0; i < kVector; ++i) {
       if (i >= piece.count) continue;
       if (weight != nullptr) gradients[i] *= factors[i];
       piece.values[i] = scale * (gradients[i] - piece.values[i] * slope);
     }
-    write_row(to, rows.axis_strides[kDx], piece);
+    write_row(to, axis_stride(rows, kDx), piece);
   });
   if (scales != nullptr && present && Group::thread() == 0) scales[Group::row()] = scale;
 }
@@ -89,6 +90,7 @@ template <typename T, int kAcross, int kAlong>
 __global__ void __launch_bounds__(kAcross* kAlong)
     rms_backward_partials(float* partials, const float* scales, const T* dy, const T* x,
                           long long rows_a_piece, const __grid_constant__ Rows<kArrays> rows) {
+  begin_after_previous_kernel();
   __shared__ float sums[kAlong][kAcross];
   const long long column = static_cast<long long>(blockIdx.x) * kAcross + threadIdx.x;
   const long long first = blockIdx.y * rows_a_piece;
@@ -113,6 +115,7 @@ template <typename T>
 __global__ void __launch_bounds__(128)
     rms_backward_weight(T* dweight, long long stride, const float* partials, long long pieces,
                         long long length) {
+  begin_after_previous_kernel();
   const long long column = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (column >= length) return;
   float sum = 0;

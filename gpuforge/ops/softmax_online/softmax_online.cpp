@@ -34,7 +34,12 @@ RowProblem softmax_problem(const Rows& rows, DType dtype, std::string_view varia
   GPUFORGE_CHECK(known, "{}: there is no variant '{}'; it has best, online, safe, naive", kName, variant);
   const std::size_t bytes = element_bytes(dtype);
   const RowStart starts[] = {{0, x, bytes}, {1, out, bytes}};
-  return row_problem(kName, rows, starts, dtype, variant == "best" ? kHeldBytes : 0);
+  RowProblem problem = row_problem(kName, rows, starts, dtype, variant == "best" ? kHeldBytes : 0);
+  if (variant == "best") {
+    problem.most_cluster = kMostCluster;
+    problem.cluster_held_bytes = kHeldBytes;
+  }
+  return problem;
 }
 
 jit::KernelId softmax_kernel_id(std::string_view variant, DType dtype, const RowConfig& config) {
@@ -61,7 +66,7 @@ void softmax_online(Array& out, const Array& x, const SoftmaxOnlineOptions& opti
   if (facts.kind == device::DeviceKind::cpu) return softmax_online_cpu(out, x, rows, stream);
 
   const auto kernel = softmax_kernel(context, options.variant, x.dtype(), config);
-  (*kernel)(row_launch(problem, config), stream, out, x, device_rows<2>(rows));
+  launch_rows<2>(*kernel, row_launch(problem, config), stream, rows, config.unit, out, x);
 }
 
 Array softmax_online(const Array& x, const SoftmaxOnlineOptions& options, device::Stream& stream) {

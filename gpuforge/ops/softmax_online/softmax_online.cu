@@ -7,7 +7,7 @@ namespace gpuforge {
 
 // The maximum of some values, and the sum of exp(value - maximum) over them: enough to add more values, or
 // two such pairs, without going back to the values.
-struct SoftmaxState {
+struct alignas(8) SoftmaxState {
   float maximum;
   float sum;
 };
@@ -58,29 +58,12 @@ __device__ inline SoftmaxState shuffle_xor(SoftmaxState value, int distance) {
   return {shuffle_xor(value.maximum, distance), shuffle_xor(value.sum, distance)};
 }
 
-// The states of kWidth neighbouring lanes as one. The maximum first: an exponential a lane, where joining two
-// and two would take two at every step.
+// What reductions call for the states of neighbouring lanes. The maximum first: an exponential a lane, where
+// joining two and two would take two at every step.
 template <int kWidth>
-__device__ inline SoftmaxState join_lanes(SoftmaxState state) {
+__device__ inline SoftmaxState warp_reduce(SoftmaxState state, JoinSoftmax) {
   const float maximum = warp_reduce<kWidth>(state.maximum, Max{});
   return {maximum, warp_reduce<kWidth>(state.sum * rescale(state.maximum, maximum), Sum{})};
-}
-
-// Over the threads of a row, once: every thread of the block must come here.
-template <typename Group, int kThreads, bool kColumns>
-__device__ inline SoftmaxState join_threads(SoftmaxState state, SoftmaxState (&slots)[Group::kSlots]) {
-  if constexpr (kColumns) {
-    return Group::reduce(state, JoinSoftmax{}, slots);
-  } else if constexpr (kThreads <= kWarp) {
-    return join_lanes<kThreads>(state);
-  } else {
-    constexpr int kWarps = kThreads / kWarp;
-    state = join_lanes<kWarp>(state);
-    const int thread = static_cast<int>(threadIdx.x);
-    if (thread % kWarp == 0) slots[thread / kWarp] = state;
-    __syncthreads();
-    return join_lanes<kWarps>(slots[thread / kThreads * kWarps + thread % kWarps]);
-  }
 }
 
 // fmaxf drops NaNs, and the sum keeps them.
@@ -135,40 +118,44 @@ __global__ void __launch_bounds__(128)
 }
 
 // kThreads threads a row, three times over memory.
-template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns>
+template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, bool kUnit = false>
 __global__ void __launch_bounds__(kThreads* kRows)
-    softmax_safe(T* out, const T* x, const __grid_constant__ Rows<2> rows) {
+    softmax_safe(T* out, const T* x, const __grid_constant__ typename RowsOf<2, kUnit>::Type rows) {
   static_assert(kItems == 0, "this one holds nothing");
   using Group = RowGroup<kThreads, kRows, kColumns>;
-  __shared__ float slots[Group::kSlots];
-  const bool present = Group::row() < rows.count;
+  __shared__ typename Group::template Slots<float> maximum_slots, sum_slots;
+  const bool present = Group::present(rows.count);
   const RowOffsets<2> begin = row_offsets(rows, present ? Group::row() : 0);
-  HeldRow<T, kVector, 0, kThreads> row(x + begin.at[0], rows.axis_strides[0], present ? rows.length : 0,
+  HeldRow<T, kVector, 0, kThreads> row(x + begin.at[0], axis_stride(rows, 0), present ? rows.length : 0,
                                        Group::thread());
   float maximum = narrow::float_of(0xff800000u);
   row.visit([&](const RowPiece<kVector>& piece) { maximum = maximum_of(maximum, piece); });
-  maximum = Group::reduce(maximum, Max{}, slots);
+  maximum = Group::reduce(maximum, Max{}, maximum_slots);
   float sum = 0;
   row.visit([&](const RowPiece<kVector>& piece) { sum += sum_of_exp<T>(piece, maximum); });
-  sum = Group::reduce(sum, Sum{}, slots);
+  sum = Group::reduce(sum, Sum{}, sum_slots);
   const float factor = softmax_factor({maximum, sum});
   T* const to = out + begin.at[1];
   row.visit([&](RowPiece<kVector>& piece) {
     to_softmax<T>(piece, maximum, factor);
-    write_row(to, rows.axis_strides[1], piece);
+    write_row(to, axis_stride(rows, 1), piece);
   });
 }
 
-// kThreads threads a row: maximum and sum in one go, then the results, from registers or from memory again.
-template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns>
-__global__ void __launch_bounds__(kThreads* kRows)
-    softmax_online(T* out, const T* x, const __grid_constant__ Rows<2> rows) {
-  using Group = RowGroup<kThreads, kRows, kColumns>;
-  __shared__ SoftmaxState slots[Group::kSlots];
-  const bool present = Group::row() < rows.count;
+// kThreads threads a row, of each of kCluster blocks: maximum and sum in one go, then the results, from
+// registers or from memory again.
+template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, bool kUnit = false,
+          int kCluster = 1>
+__global__ void __launch_bounds__(kThreads* kRows, cluster::kBlocksBeside<kThreads, kCluster>)
+    softmax_online(T* out, const T* x, const __grid_constant__ typename RowsOf<2, kUnit>::Type rows) {
+  using Group = RowGroup<kThreads, kRows, kColumns, kCluster>;
+  __shared__ typename Group::template Slots<SoftmaxState> slots;
+  Group::begin(slots);
+  const bool present = Group::present(rows.count);
+  begin_after_previous_kernel();
   const RowOffsets<2> begin = row_offsets(rows, present ? Group::row() : 0);
-  HeldRow<T, kVector, kItems, kThreads> row(x + begin.at[0], rows.axis_strides[0], present ? rows.length : 0,
-                                            Group::thread());
+  HeldRow<T, kVector, kItems, Group::kTeam> row(x + begin.at[0], axis_stride(rows, 0),
+                                                present ? rows.length : 0, Group::thread());
   SoftmaxState state = JoinSoftmax::identity();
   if constexpr (kItems > 0) {
     row.visit([&](const RowPiece<kVector>& piece) { state.maximum = maximum_of(state.maximum, piece); });
@@ -181,12 +168,13 @@ __global__ void __launch_bounds__(kThreads* kRows)
       state.maximum = maximum;
     });
   }
-  state = join_threads<Group, kThreads, kColumns>(state, slots);
+  Group::meet();
+  state = Group::reduce(state, JoinSoftmax{}, slots);
   const float factor = softmax_factor(state);
   T* const to = out + begin.at[1];
   row.visit([&](RowPiece<kVector>& piece) {
     to_softmax<T>(piece, state.maximum, factor);
-    write_row(to, rows.axis_strides[1], piece);
+    write_row(to, axis_stride(rows, 1), piece);
   });
 }
 

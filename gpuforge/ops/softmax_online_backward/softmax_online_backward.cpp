@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::string_view kName = "softmax_online_backward";
 constexpr jit::FixedText kFile = "gpuforge/ops/softmax_online_backward/softmax_online_backward.cu";
-constexpr int kHeldBytes = 64;  // of a row of y and one of dy, a thread: 32 registers
+constexpr int kHeldBytes = 64;          // of a row of y and one of dy, a thread: 32 registers
+constexpr int kClusterHeldBytes = 128;  // of y in 32 registers, of dy in shared memory
 
 void check_arguments(const Array& dx, const Array& dy, const Array& y) {
   check_floating(kName, "y", y);
@@ -39,7 +40,11 @@ RowProblem softmax_backward_problem(const Rows& rows, DType dtype, std::string_v
                  kName, variant);
   const std::size_t bytes = element_bytes(dtype);
   const RowStart starts[] = {{0, y, bytes}, {1, dy, bytes}, {2, dx, bytes}};
-  return row_problem(kName, rows, starts, dtype, kHeldBytes);
+  RowProblem problem = row_problem(kName, rows, starts, dtype, kHeldBytes);
+  problem.most_cluster = kMostCluster;
+  problem.cluster_held_bytes = kClusterHeldBytes;
+  problem.cluster_shared_arrays = 1;
+  return problem;
 }
 
 jit::KernelId softmax_backward_kernel_id(std::string_view variant, DType dtype, const RowConfig& config) {
@@ -67,7 +72,7 @@ void softmax_online_backward(Array& dx, const Array& dy, const Array& y,
   if (facts.kind == device::DeviceKind::cpu) return softmax_online_backward_cpu(dx, dy, y, rows, stream);
 
   const auto kernel = softmax_backward_kernel(context, options.variant, y.dtype(), config);
-  (*kernel)(row_launch(problem, config), stream, dx, dy, y, device_rows<3>(rows));
+  launch_rows<3>(*kernel, row_launch(problem, config), stream, rows, config.unit, dx, dy, y);
 }
 
 Array softmax_online_backward(const Array& dy, const Array& y, const SoftmaxOnlineBackwardOptions& options,

@@ -1,6 +1,6 @@
 // dx = y * (dy - sum(dy * y)), the sum along the rows of views of any strides. Rows that are held are read
 // once: 3 * sizeof(T) bytes an element, 4 operations, in float; streamed ones are read twice.
-#include "gpuforge/kernels/row_group.cuh"
+#include "gpuforge/kernels/shared_row.cuh"
 
 namespace gpuforge {
 
@@ -26,17 +26,35 @@ __global__ void __launch_bounds__(128)
   }
 }
 
-template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns>
-__global__ void __launch_bounds__(kThreads* kRows)
-    softmax_backward(T* dx, const T* dy, const T* y, const __grid_constant__ Rows<3> rows) {
-  using Group = RowGroup<kThreads, kRows, kColumns>;
-  using Row = HeldRow<T, kVector, kItems, kThreads>;
-  __shared__ float slots[Group::kSlots];
-  const bool present = Group::row() < rows.count;
+// Where dy is held: the registers of a block that is one of a cluster are full of y.
+template <typename T, int kVector, int kItems, int kThreads, int kCluster>
+struct GradientRow {
+  using Type = SharedRow<T, kVector, kItems, kThreads * kCluster, kThreads>;
+};
+template <typename T, int kVector, int kItems, int kThreads>
+struct GradientRow<T, kVector, kItems, kThreads, 1> {
+  using Type = HeldRow<T, kVector, kItems, kThreads>;
+};
+
+// kThreads threads a row, of each of kCluster blocks.
+template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, bool kUnit = false,
+          int kCluster = 1>
+__global__ void __launch_bounds__(kThreads* kRows, cluster::kBlocksBeside<kThreads, kCluster>)
+    softmax_backward(T* dx, const T* dy, const T* y,
+                     const __grid_constant__ typename RowsOf<3, kUnit>::Type rows) {
+  using Group = RowGroup<kThreads, kRows, kColumns, kCluster>;
+  using Row = HeldRow<T, kVector, kItems, Group::kTeam>;
+  __shared__ typename Group::template Slots<float> slots;
+  Group::begin(slots);
+  const bool present = Group::present(rows.count);
   const long long length = present ? rows.length : 0;
+  begin_after_previous_kernel();
   const RowOffsets<3> begin = row_offsets(rows, present ? Group::row() : 0);
-  Row y_row(y + begin.at[0], rows.axis_strides[0], length, Group::thread());
-  const Row dy_row(dy + begin.at[1], rows.axis_strides[1], length, Group::thread());
+  const typename Row::Places places(y + begin.at[0], length, Group::thread());
+  const typename GradientRow<T, kVector, kItems, kThreads, kCluster>::Type dy_row(
+      dy + begin.at[1], axis_stride(rows, 1), places);
+  Row y_row(y + begin.at[0], axis_stride(rows, 0), places);
+  if constexpr (kCluster > 1) dy_row.wait();
 
   float sum = 0;
   y_row.visit([&](const RowPiece<kVector>& piece) {
@@ -47,6 +65,7 @@ __global__ void __launch_bounds__(kThreads* kRows)
       if (i < piece.count) sum += gradients[i] * piece.values[i];
     }
   });
+  Group::meet();
   sum = Group::reduce(sum, Sum{}, slots);
   T* const to = dx + begin.at[2];
   y_row.visit([&](RowPiece<kVector>& piece) {
@@ -56,7 +75,7 @@ __global__ void __launch_bounds__(kThreads* kRows)
     for (int i = 0; i < kVector; ++i) {
       if (i < piece.count) piece.values[i] *= gradients[i] - sum;
     }
-    write_row(to, rows.axis_strides[2], piece);
+    write_row(to, axis_stride(rows, 2), piece);
   });
 }
 

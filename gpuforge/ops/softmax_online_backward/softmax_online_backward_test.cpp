@@ -25,10 +25,34 @@ TEST_P(SoftmaxOnlineBackward, EveryKindOfConfiguration) {
 
 TEST_P(SoftmaxOnlineBackward, LongRows) {
   const lab::Op op = find_op("softmax_online_backward");
-  for (const std::int64_t length : {32768, 262144}) {
+  for (const std::int64_t length : {32768, 65537, 262144}) {
     for (const DType dtype : {DType::f16, DType::f32}) {
       const lab::Problem problem = lab::complete(op, {.shape = {1, length}, .dtype = dtype});
       expect_good(op, {.problem = problem, .variant = "best"});
+    }
+  }
+}
+
+// y in registers, dy in shared memory.
+TEST_P(SoftmaxOnlineBackward, ClustersOfBlocksHoldBothRows) {
+  const lab::Op op = find_op("softmax_online_backward");
+  for (const int cluster : {2, 4, 8}) {
+    const Config config =
+        to_config({.threads = 64, .rows = 1, .vector = 8, .items = 16, .columns = false, .cluster = cluster});
+    if (!context_->device().facts().cluster_launch) {
+      const Array y = ones(context_, {1, 100}, DType::f16, *stream_);
+      EXPECT_THAT(
+          error_of([&] { softmax_online_backward(y, y, {.config = &config}, *stream_); }),
+          HasSubstr(format_text("unsupported: softmax_online_backward: cluster={} needs a GPU", cluster)));
+      continue;
+    }
+    for (const std::int64_t length : {1024 * cluster, 1024 * cluster - 13, 1025, 17}) {
+      for (const lab::Contents contents : {lab::Contents::normal, lab::Contents::nans}) {
+        expect_good(op, {.problem = lab::complete(op, {.shape = {37, length}, .dtype = DType::f16}),
+                         .variant = "best",
+                         .contents = contents,
+                         .config = config});
+      }
     }
   }
 }

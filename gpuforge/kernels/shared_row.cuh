@@ -1,0 +1,69 @@
+// A block's part of a row in shared memory: for a second row beside one that fills the registers. SM 90 and
+// newer, NVRTC alone.
+#pragma once
+
+#include "gpuforge/kernels/row_group.cuh"
+
+namespace gpuforge {
+
+// What HeldRow is for the kThreads of kTeam threads that are in this block, of vectors of 16 bytes. One
+// thread asks for all of it, so that the others need neither registers nor instructions for that. One in a
+// kernel, which is launched with kBytes of dynamic shared memory.
+template <typename T, int kVector, int kItems, int kTeam, int kThreads>
+struct SharedRow {
+  static constexpr int kLoads = kItems / kVector;
+  static constexpr int kBytes = kThreads * kItems * static_cast<int>(sizeof(T));
+  static_assert(kVector * sizeof(T) == 16 && kLoads * kVector == kItems, "as row_config.h has it");
+  cluster::Arrivals* arrivals;
+  unsigned first;  // this thread's first piece, in shared memory
+  T edge;
+
+  __device__ SharedRow(const T* row, long long, const RowPlaces<kVector, kTeam>& places) {
+    extern __shared__ typename Moved<16>::Type shared_row[];
+    __shared__ cluster::Arrivals arrivals_of_row;
+    arrivals = &arrivals_of_row;
+    first = cluster::shared_address(shared_row) + threadIdx.x * 16;
+    if (threadIdx.x == 0) bring(row, places);
+    if (places.edge_at >= 0) edge = row[places.edge_at];
+  }
+
+  // Before the first read(), by every thread.
+  __device__ void wait() const {
+    __syncthreads();
+    cluster::wait_for(arrivals);
+  }
+
+  __device__ void read(float (&values)[kVector], const RowPiece<kVector>& piece) const {
+    if (piece.count == kVector) {
+      Packed<T, kVector> loaded;
+      asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(loaded.words[0]), "=r"(loaded.words[1]), "=r"(loaded.words[2]),
+                     "=r"(loaded.words[3])
+                   : "r"(first + piece.slot * (kThreads * 16)));
+      loaded.to_floats(values);
+    } else {
+      values[0] = static_cast<float>(edge);
+    }
+  }
+
+ private:
+  // By the block's first thread. Pieces of one round of the threads are neighbours: a copy for each round.
+  __device__ void bring(const T* row, const RowPlaces<kVector, kTeam>& places) const {
+    unsigned bytes = 0;
+#pragma unroll 1
+    for (int k = 0; k < kLoads; ++k) bytes += bytes_of_round(places, k);
+    cluster::expect(arrivals, bytes);
+#pragma unroll 1
+    for (int k = 0; k < kLoads; ++k) {
+      const unsigned count = bytes_of_round(places, k);
+      if (count > 0) cluster::copy(first + k * (kThreads * 16), row + places.at(k), count, arrivals);
+    }
+  }
+  __device__ static unsigned bytes_of_round(const RowPlaces<kVector, kTeam>& places, int k) {
+    const int left = places.pieces_end - places.at(k);
+    const int count = left < kThreads * kVector ? left : kThreads * kVector;
+    return count < 0 ? 0 : static_cast<unsigned>(count) * static_cast<unsigned>(sizeof(T));
+  }
+};
+
+}  // namespace gpuforge

@@ -1,0 +1,47 @@
+// Rows of neighbours at equal distances, for kernels that take them in a few words; any other rows as Rows.
+// The device's side is gpuforge/kernels/unit_rows.cuh. Not installed.
+#pragma once
+
+#include "gpuforge/jit/kernel.h"
+#include "gpuforge/ops/rows.h"
+
+namespace gpuforge::ops {
+
+// From every row to the next it is equally far, in every array.
+inline bool has_equal_distances(const Rows& rows) {
+  return rows.extents.size() <= 1;
+}
+// And they are of neighbours, in every array.
+bool are_unit_rows(const Rows& rows);
+
+// The same members as UnitRows in unit_rows.cuh.
+template <std::size_t kArrays>
+struct UnitDeviceRows {
+  std::int64_t length = 0;
+  std::int64_t count = 0;
+  std::array<std::int64_t, kArrays> strides{};
+};
+
+template <std::size_t kArrays>
+UnitDeviceRows<kArrays> unit_device_rows(const Rows& rows) {
+  GPUFORGE_ASSERT(rows.array_count == kArrays && has_equal_distances(rows),
+                  "{} outer axes of {} arrays for a kernel with {}", rows.extents.size(), rows.array_count,
+                  kArrays);
+  UnitDeviceRows<kArrays> result{.length = rows.length, .count = rows.count};
+  for (std::size_t a = 0; a < kArrays && !rows.extents.empty(); ++a)
+    result.strides[a] = rows.arrays[a].strides[0];
+  return result;
+}
+
+// The rows come behind the other arguments, as the kernel was compiled to take them.
+template <std::size_t kArrays, typename... Arguments>
+void launch_rows(const jit::Kernel& kernel, const device::LaunchConfig& launch, device::Stream& stream,
+                 const Rows& rows, bool unit, const Arguments&... arguments) {
+  if (unit) {
+    kernel(launch, stream, arguments..., unit_device_rows<kArrays>(rows));
+  } else {
+    kernel(launch, stream, arguments..., device_rows<kArrays>(rows));
+  }
+}
+
+}  // namespace gpuforge::ops
