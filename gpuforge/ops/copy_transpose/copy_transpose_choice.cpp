@@ -79,9 +79,9 @@ TransposeChoice best_choice(const TransposeProblem& problem, int multiprocessors
     const TransposeConfig config{.tile = 64, .rows = bytes * vector, .vector = vector, .group = 0};
     return {config, Reason("tiles of 64, whose rows are accesses of {} elements", vector)};
   }
-  const TransposeConfig shifted = shifted_config(problem.dtype);
-  if (problem.rows >= shifted.tall && problem.columns >= kWarp / 2 * 16 / bytes)  // half of a warp's lanes
-    return {shifted, "rows begin anywhere: accesses of 16 bytes, shifted row by row"};
+  if (worth_shifting(problem.rows, problem.columns, problem.dtype)) {
+    return {shifted_config(problem.dtype), "rows begin anywhere: accesses of 16 bytes, shifted row by row"};
+  }
   if (bytes == 2) return {{.tile = 64, .rows = 4}, "tiles of 64: rows of 128 bytes on both sides"};
   return {{}, "tiles of 32: rows of 128 bytes on both sides"};
 }
@@ -94,6 +94,10 @@ int block_threads(const TransposeConfig& config) {
 
 TransposeConfig shifted_config(DType) {
   return {.tall = 64, .rows = 8, .group = 0, .shifted = true};
+}
+
+bool worth_shifting(std::int64_t rows, std::int64_t columns, DType dtype) {
+  return rows >= shifted_config(dtype).tall && columns >= kWarp / 2 * 16 / bytes_of(dtype);
 }
 
 TileShape tile_shape(const TransposeConfig& config, DType dtype, std::int64_t columns) {
@@ -170,16 +174,18 @@ std::vector<Config> transpose_configs(const TransposeProblem& problem, std::stri
     for (const int tall : {32, 64, 128}) {
       for (const int threads : {128, 256, 512}) {
         const int loaded = tile * tall * bytes / threads;  // bytes, by a thread
-        if (vector == 1 || loaded < 32 || loaded > 128) continue;
+        if (vector == 1 || loaded < 32 || loaded > 128 || (tile == 32) != (tall == 32)) continue;
         const int square_or_tall = tall == tile ? 0 : tall;
-        for (const int group : {0, 1, 8})
+        for (const int group : {0, 1, 8, 32})
           add({tile, square_or_tall, threads * vector / tile, vector, group, false});
       }
     }
   }
+  if (vector * bytes == 16) return list;  // nothing to shift
   for (const int tall : {32, 64}) {
     for (const int rows : {4, 8, 16}) {
-      for (const int group : {0, 1, 8}) add({.tall = tall, .rows = rows, .group = group, .shifted = true});
+      for (const int group : {0, 1, 8, 32})
+        add({.tall = tall, .rows = rows, .group = group, .shifted = true});
     }
   }
   return list;

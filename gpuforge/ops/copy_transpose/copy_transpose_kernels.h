@@ -40,6 +40,8 @@ TransposeConfig transpose_config(std::string_view variant, const Config& config,
 std::vector<Config> transpose_configs(const TransposeProblem& problem, std::string_view variant);
 // Of rows that begin anywhere.
 TransposeConfig shifted_config(DType dtype);
+// Whether half of its lanes, and all rows of a tile, have something to do.
+bool worth_shifting(std::int64_t rows, std::int64_t columns, DType dtype);
 int block_threads(const TransposeConfig& config);
 inline constexpr int kMostTransposeThreads = 1024;
 
@@ -78,7 +80,7 @@ struct TransposePlan {
 TransposePlan plan_transpose(const Shape& x_shape, const Strides& x_strides, const Strides& out_strides,
                              bool as_given);
 // The configuration with the widest access, up to its own, that strides and addresses allow; the shifted one
-// where that would be less than 8 bytes, and rows are of neighbours.
+// where that would be less than 8 bytes, rows are of neighbours, and it is worth it.
 TransposeConfig fitted(const TransposePlan& plan, device::Address x, device::Address out, DType dtype,
                        TransposeConfig config);
 

@@ -93,7 +93,8 @@ TransposeConfig fitted(const TransposePlan& plan, device::Address x, device::Add
   if (config.shifted && !of_neighbours) return {.group = config.group};
   const bool was_wide = is_wide();
   while (config.vector > 1 && !possible(config.vector)) config.vector /= 2;
-  if (was_wide && !is_wide() && of_neighbours) return shifted_config(dtype);
+  if (was_wide && !is_wide() && of_neighbours && worth_shifting(m.rows, m.columns, dtype))
+    return shifted_config(dtype);
   if (config.vector == 1 && !config.shifted) {  // transpose_tiled, whose tiles are square
     config.tile = std::min(config.tile, 64);
     config.tall = 0;

@@ -90,10 +90,11 @@ TEST(CopyTransposePlan, AccessesAreAsWideAsBothSidesAllow) {
   EXPECT_EQ(used({64, 32}, {32, 1}, {64, 1}, 0x1000), config);
   EXPECT_EQ(used({64, 36}, {36, 1}, {64, 1}, 0x1000).vector, 4);
   const TransposeConfig shifted = shifted_config(DType::f16);
-  EXPECT_EQ(used({64, 32}, {32, 1}, {64, 1}, 0x1004), shifted);
-  EXPECT_EQ(used({62, 32}, {32, 1}, {62, 1}, 0x1000), shifted);
-  EXPECT_EQ(used({64, 32}, {33, 1}, {64, 1}, 0x1000), shifted);
-  EXPECT_EQ(used({3, 64, 32}, {2049, 32, 1}, {2048, 64, 1}, 0x1000), shifted);
+  EXPECT_EQ(used({64, 128}, {128, 1}, {64, 1}, 0x1004), shifted);
+  EXPECT_EQ(used({66, 128}, {128, 1}, {66, 1}, 0x1000), shifted);
+  EXPECT_EQ(used({64, 128}, {129, 1}, {64, 1}, 0x1000), shifted);
+  EXPECT_EQ(used({3, 64, 128}, {8193, 128, 1}, {8192, 64, 1}, 0x1000), shifted);
+  EXPECT_EQ(used({64, 32}, {32, 1}, {64, 1}, 0x1004).vector, 2) << "too narrow for it";
   EXPECT_EQ(used({64, 32}, {64, 2}, {64, 1}, 0x1000), (TransposeConfig{.tile = 64, .rows = 16}))
       << "no neighbours to access at once";
   const TransposePlan strided = plan({64, 32}, {64, 2}, {64, 1});
