@@ -100,6 +100,8 @@ std::map<std::string, std::vector<std::string>> instantiations() {
         "gpuforge::layer_norm<float, 4, 16, 1024, 1, false, true, true>",
         "gpuforge::layer_norm<float, 4, 16, 1024, 1, false, false, true>",
         "gpuforge::layer_norm<gpuforge::half_t, 8, 32, 512, 1, false, true, false>",
+        "gpuforge::layer_norm<gpuforge::half_t, 8, 8, 32, 1, false, true, false>",
+        "gpuforge::layer_norm<gpuforge::bfloat16_t, 8, 16, 16, 8, false, true, true>",
         "gpuforge::layer_norm<gpuforge::half_t, 8, 32, 1024, 1, false, true, true>",
         "gpuforge::layer_norm<gpuforge::half_t, 8, 32, 1024, 1, false, false, true>",
         "gpuforge::layer_norm<gpuforge::bfloat16_t, 1, 8, 32, 32, true, false, true>",
@@ -110,6 +112,8 @@ std::map<std::string, std::vector<std::string>> instantiations() {
         "gpuforge::rms_norm<float, 4, 16, 1024, 1, false, true, true>",
         "gpuforge::rms_norm<float, 4, 16, 1024, 1, false, false, true>",
         "gpuforge::rms_norm<gpuforge::half_t, 8, 32, 512, 1, false, true, false>",
+        "gpuforge::rms_norm<gpuforge::half_t, 8, 8, 32, 1, false, true, false>",
+        "gpuforge::rms_norm<gpuforge::bfloat16_t, 8, 16, 16, 8, false, true, true>",
         "gpuforge::rms_norm<gpuforge::half_t, 8, 32, 1024, 1, false, true, true>",
         "gpuforge::rms_norm<gpuforge::half_t, 8, 32, 1024, 1, false, false, true>",
         "gpuforge::rms_norm<gpuforge::bfloat16_t, 1, 8, 32, 32, true, false, true>",
@@ -147,13 +151,13 @@ std::map<std::string, std::vector<std::string>> instantiations() {
 // Those that are launched as clusters of blocks, which SM 90 and newer have.
 std::map<std::string, std::vector<std::string>> cluster_instantiations() {
   return {{"gpuforge/ops/softmax_online/softmax_online.cu",
-           {"gpuforge::softmax_online<gpuforge::half_t, 8, 64, 512, 1, false, true, 8>",
-            "gpuforge::softmax_online<gpuforge::bfloat16_t, 8, 64, 256, 1, false, true, 4>",
-            "gpuforge::softmax_online<float, 4, 32, 1024, 1, false, true, 8>"}},
+           {"gpuforge::softmax_online<gpuforge::half_t, 8, 64, 512, 1, false, false, 8>",
+            "gpuforge::softmax_online<gpuforge::bfloat16_t, 8, 64, 256, 1, false, false, 4>",
+            "gpuforge::softmax_online<float, 4, 32, 1024, 1, false, false, 8>"}},
           {"gpuforge/ops/softmax_online_backward/softmax_online_backward.cu",
-           {"gpuforge::softmax_backward<gpuforge::half_t, 8, 64, 512, 1, false, true, 8>",
+           {"gpuforge::softmax_backward<gpuforge::half_t, 8, 64, 512, 1, false, false, 8>",
             "gpuforge::softmax_backward<gpuforge::bfloat16_t, 8, 32, 256, 1, false, false, 4>",
-            "gpuforge::softmax_backward<float, 4, 32, 1024, 1, false, true, 8>"}}};
+            "gpuforge::softmax_backward<float, 4, 32, 1024, 1, false, false, 8>"}}};
 }
 
 std::vector<Arch> archs() {
@@ -200,7 +204,8 @@ class KernelsCompileEveryArch : public testing::TestWithParam<Arch> {
            nullptr};
 };
 
-// Each with 64 registers at most: 1024 threads fit on a multiprocessor, of several blocks.
+// Each with 64 registers at most: 1024 threads fit on a multiprocessor, of several blocks. SM 120 has no
+// shared memory for that.
 TEST_P(KernelsCompileEveryArch, Clusters) {
   if (GetParam().number() < 90) GTEST_SKIP() << GetParam().name() << " has no clusters";
   for (const auto& [path, list] : cluster_instantiations()) {
@@ -209,6 +214,7 @@ TEST_P(KernelsCompileEveryArch, Clusters) {
     expect_clean(source);
     const auto compiled = jit_.compile(source, GetParam());
     EXPECT_THAT(compiled->entries, SizeIs(list.size()));
+    if (GetParam().number() >= 120) continue;
     for (const Entry& entry : compiled->entries) EXPECT_LE(entry.registers, 64) << entry.expression;
   }
 }

@@ -179,6 +179,7 @@ struct RowPlaces {
 // A row of up to kThreads * kItems elements.
 template <typename T, int kVector, int kItems, int kThreads, int kFlight = 4>
 struct HeldRow {
+  static constexpr int kItemsHeld = kItems;
   static constexpr int kLoads = kItems / kVector;
   static_assert(kLoads * kVector == kItems, "as row_config.h has it");
   using Places = RowPlaces<kVector, kThreads>;
@@ -256,6 +257,7 @@ struct PieceVisitor {
 // Of any length: read from memory at every visit, kFlight loads at once: 4 are 64 KB for 1024 threads.
 template <typename T, int kVector, int kThreads, int kFlight>
 struct HeldRow<T, kVector, 0, kThreads, kFlight> {
+  static constexpr int kItemsHeld = 0;
   struct Places {
     long long length;
     int thread;

@@ -55,8 +55,11 @@ TEST_F(KernelIds, OfRows) {
   for (const DType dtype : kFloats) {
     for (const bool columns : {false, true}) {
       for (int vector = columns ? 1 : 16 / static_cast<int>(element_bytes(dtype)); vector > 0; vector /= 2) {
-        const RowProblem problem{"op", 100, 8, dtype, vector, columns, 128};
-        for (const RowConfig& config : row_configs(problem)) {
+        RowProblem problem{"op", 100, 8, dtype, vector, columns, 128};
+        problem.unit = vector > 1;
+        problem.most_cluster = 8;
+        facts_.launch.max_cluster_blocks = 8;
+        for (const RowConfig& config : row_configs(problem, facts_)) {
           for (const char* const variant : {"best", "online", "safe", "naive"})
             add(softmax_kernel_id(variant, dtype, config));
           for (const char* const variant : {"best", "naive"}) {

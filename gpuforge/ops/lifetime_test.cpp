@@ -27,9 +27,9 @@ TEST_P(OpLifetime, OperandsMayGoBeforeTheWorkIsDone) {
       }
       const lab::Call call{
           .problem = problem, .variant = variant.name, .operands = arrays, .stream = *used_on};
-      op.run(call);  // loads the kernel, which waits for the whole device
+      made_on->synchronize();  // loading a kernel waits for the whole device, but it may be loaded already
+      op.run(call);
       used_on->synchronize();
-      made_on->synchronize();
       std::promise<void> go;
       used_on->enqueue([ready = go.get_future().share()] { ready.wait(); });
       op.run(call);

@@ -68,6 +68,12 @@ bool fits(const RowConfig& config, const RowProblem& problem) {
          config.items <= most_items(problem, config.vector, config.cluster) && holds_row(config, problem);
 }
 
+// A cluster's rows are long: it does not matter how soon a thread has found its own, and with Rows it needs
+// fewer registers.
+bool takes_unit_rows(const RowConfig& config, const RowProblem& problem) {
+  return problem.unit && config.cluster == 1;
+}
+
 [[noreturn]] void refuse(const RowProblem& problem, std::string_view key, std::int64_t value) {
   throw Error(
       ErrorCode::invalid_argument,
@@ -236,14 +242,14 @@ RowConfig row_config(const Config& config, const RowProblem& problem) {
   result.vector = std::min(result.vector, problem.vector);
   if (!fits(result, problem)) result.items = 0;
   if (result.items == 0) result.cluster = 1;
-  result.unit = problem.unit;
+  result.unit = takes_unit_rows(result, problem);
   return result;
 }
 
 std::vector<RowConfig> row_configs(const RowProblem& problem, const device::DeviceFacts& facts) {
   std::vector<RowConfig> list;
   const auto add = [&](RowConfig config) {
-    config.unit = problem.unit;
+    config.unit = takes_unit_rows(config, problem);
     if (fits(config, problem)) list.push_back(config);
   };
   const int most = std::max(most_items(problem, problem.vector), most_items(problem, problem.vector, 2));
@@ -303,7 +309,7 @@ RowChoice choose_row_config(const RowProblem& problem, std::string_view variant,
     return {row_config(*tuned, problem), "tuned on this device"};
   }
   RowChoice choice = problem.columns ? choose_columns(problem) : choose_rows(problem, facts);
-  choice.config.unit = problem.unit;
+  choice.config.unit = takes_unit_rows(choice.config, problem);
   return choice;
 }
 

@@ -19,7 +19,7 @@ struct RowConfig {
   int items = 0;         // elements of a row that a thread holds in registers; 0: the row is read again
   bool columns = false;  // threads side by side have rows side by side
   int cluster = 1;       // blocks that hold one row together, `threads` and `items` in each
-  bool unit = false;     // no choice: the problem's
+  bool unit = false;     // no choice: whether the kernel takes the rows as UnitRows
   friend bool operator==(const RowConfig&, const RowConfig&) = default;
 };
 Config to_config(const RowConfig& config);  // without a cluster of one

@@ -110,6 +110,11 @@ TEST(RowConfig, ClustersHoldWhatOutgrowsABlock) {
   EXPECT_EQ(chosen_on_hopper(clustered(512, 600000)).cluster, 1);
   EXPECT_EQ(choose_row_config(clustered(512, 262144), "best", nullptr, hopper(), {}).reason.text(),
             "rows of 262144 are held by clusters of 8 blocks, 64 elements a thread");
+  RowProblem unit = clustered(512, 262144);
+  unit.unit = true;
+  EXPECT_FALSE(chosen_on_hopper(unit).unit);
+  unit.length = 1024;
+  EXPECT_TRUE(chosen_on_hopper(unit).unit);
   // Few rows: as many multiprocessors as there are.
   EXPECT_EQ(chosen_on_hopper(clustered(1, 65536)), cluster_of(8, 512, 16));
   EXPECT_EQ(chosen_on_hopper(clustered(30, 65536)), cluster_of(4, 512, 32));

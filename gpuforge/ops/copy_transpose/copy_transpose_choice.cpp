@@ -16,7 +16,8 @@ constexpr int kWarp = 32;
 constexpr int kLineBytes = 128;
 constexpr int kMostTileBytes = 48 * 1024;  // of shared memory
 
-constexpr int kNarrowAccess = 8;  // bytes. With less, shifted accesses of 16 are better
+constexpr std::int64_t kWide = 2048;  // elements of a side that is not narrow
+constexpr int kNarrowAccess = 8;      // bytes. With less, shifted accesses of 16 are better
 
 int bytes_of(DType dtype) {
   return static_cast<int>(element_bytes(dtype));
@@ -76,6 +77,10 @@ TransposeChoice best_choice(const TransposeProblem& problem, int multiprocessors
   const int vector = widest_vector(problem);
   // 64 bytes a thread on their way to shared memory: 128 KB an SM where 2048 threads fit.
   if (vector * bytes >= kNarrowAccess) {
+    // Pieces of rows of 256 bytes are kinder to memory than of 128, where there are tiles enough.
+    if (bytes == 2 && vector == 8 && std::min(problem.rows, problem.columns) >= kWide)
+      return {{.tile = 128, .rows = 16, .vector = 8, .group = 0},
+              "tiles of 128: rows of 256 bytes on both sides"};
     const TransposeConfig config{.tile = 64, .rows = bytes * vector, .vector = vector, .group = 0};
     return {config, Reason("tiles of 64, whose rows are accesses of {} elements", vector)};
   }
@@ -93,7 +98,7 @@ int block_threads(const TransposeConfig& config) {
 }
 
 TransposeConfig shifted_config(DType) {
-  return {.tall = 64, .rows = 8, .group = 0, .shifted = true};
+  return {.tall = 64, .rows = 16, .group = 0, .shifted = true};
 }
 
 bool worth_shifting(std::int64_t rows, std::int64_t columns, DType dtype) {

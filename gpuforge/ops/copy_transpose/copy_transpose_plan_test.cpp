@@ -33,8 +33,10 @@ TEST(CopyTransposeChoice, ComesFromTheTableWhenThereIsAnEntry) {
 }
 
 TEST(CopyTransposeChoice, AccessesAreAsWideAsTheShapeAllows) {
-  const TransposeConfig shifted{.tall = 64, .rows = 8, .group = 0, .shifted = true};
+  const TransposeConfig shifted{.tall = 64, .rows = 16, .group = 0, .shifted = true};
   EXPECT_EQ(chosen({1, 4096, 4096, DType::f16}),
+            (TransposeConfig{.tile = 128, .rows = 16, .vector = 8, .group = 0}));
+  EXPECT_EQ(chosen({1, 256, 131072, DType::f16}),
             (TransposeConfig{.tile = 64, .rows = 16, .vector = 8, .group = 0}));
   EXPECT_EQ(chosen({1, 4096, 4096, DType::f32}),
             (TransposeConfig{.tile = 64, .rows = 16, .vector = 4, .group = 0}));

@@ -45,8 +45,11 @@ __global__ void __launch_bounds__(kThreads* kRows,
   const bool present = Group::present(rows.count);
   begin_after_previous_kernel();
   const RowOffsets<kNormArrays> begin = row_offsets(rows, present ? Group::row() : 0);
-  auto row = norm_row<kAdds, T, kVector, kItems, kThreads>(x, residual, residual_out, rows, begin,
-                                                           present ? rows.length : 0, Group::thread());
+  using Row = HeldRow<T, kVector, kItems, kThreads, (kAdds && kThreads > 512 ? 2 : 4)>;  // no spills
+  const typename Row::Places places(x + begin.at[kX], present ? rows.length : 0, Group::thread());
+  const WeightRow<T, kVector, kItems, kThreads> factors(weight, axis_stride(rows, kWeight), places);
+  const WeightRow<T, kVector, kItems, kThreads> shifts(bias, axis_stride(rows, kBias), places);
+  Row row = norm_row<kAdds, Row, kVector>(x, residual, residual_out, rows, begin, places);
   const float length = static_cast<float>(rows.length);
   float sum = 0;
   row.visit([&](const RowPiece<kVector>& piece) {
@@ -66,23 +69,21 @@ __global__ void __launch_bounds__(kThreads* kRows,
   const float scale = 1.0f / sqrtf(Group::reduce(squares, Sum{}, square_slots) / length + eps);
   T* const to = out + begin.at[kOut];
   row.visit([&](RowPiece<kVector>& piece) {
-    WeightPiece<T, kVector> factors, shifts;
-    if (weight != nullptr) factors.load(weight, axis_stride(rows, kWeight), piece);
-    if (bias != nullptr) shifts.load(bias, axis_stride(rows, kBias), piece);
+    const WeightPiece<T, kVector> factor = factors.at(piece), shift = shifts.at(piece);
     float values[kVector];
 #pragma unroll
     for (int i = 0; i < kVector; ++i) {
       if (i < piece.count) piece.values[i] = (piece.values[i] - mean) * scale;
     }
     if (weight != nullptr) {
-      factors.get(values, piece);
+      factor.get(values, piece);
 #pragma unroll
       for (int i = 0; i < kVector; ++i) {
         if (i < piece.count) piece.values[i] *= values[i];
       }
     }
     if (bias != nullptr) {
-      shifts.get(values, piece);
+      shift.get(values, piece);
 #pragma unroll
       for (int i = 0; i < kVector; ++i) {
         if (i < piece.count) piece.values[i] += values[i];

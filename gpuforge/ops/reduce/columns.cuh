@@ -55,10 +55,11 @@ __global__ void __launch_bounds__(kBlock, 1)
   }
 }
 
-// The same for one run of columns whose rows in memory begin anywhere: the rows of a thread are a multiple of
-// kVector apart from each other, so all of them are off by the same `shift`, and it takes aligned vectors
-// that much to the left. Its last vector belongs to the next block as well: a block has the columns of
-// kAcross - 1 vectors.
+// The same for one run of columns without gaps, whose rows in memory begin anywhere: the rows of a thread are
+// a multiple of kVector apart from each other, so all of them are off by the same `shift`, and it takes
+// aligned vectors that much to the left. Its last vector belongs to the next block as well: a block has the
+// columns of kAcross - 1 vectors. At the ends of a row vectors reach into the rows before and behind, which
+// nobody keeps; only those of the first and of the last row of all would leave the array.
 template <typename T, typename Op, int kBlock, int kGroup, int kVector, int kFlight>
 __global__ void __launch_bounds__(kBlock, 1)
     reduce_ragged_columns(T* out, typename Accumulated<Op>::Value* parts, const T* x,
@@ -72,36 +73,36 @@ __global__ void __launch_bounds__(kBlock, 1)
   const int across = static_cast<int>(threadIdx.x) % kAcross;
   const Slice slice = slice_of(rows.length, per_slice);
   const long long stride = rows.axis_strides[0];
+  const long long step = stride * kGroup;
   const long long first = static_cast<long long>(blockIdx.x) * kColumns;  // of the block's columns
   const T* const begin = x + (slice.begin + member) * stride + first;
   const int shift = static_cast<int>(reinterpret_cast<unsigned long long>(begin) / sizeof(T) % kVector);
   const long long column = first + across * kVector - shift;
   const T* next = begin + across * kVector - shift;
-  const bool whole = column >= 0 && column + kVector <= rows.count;
   int left = column < rows.count ? static_cast<int>(slice.end - slice.begin) - member : 0;
   begin_after_previous_kernel();
   Columns<Op, kVector> totals;
+  if (left > 0 && column < 0 && slice.begin + member == 0) {
+    totals.add_some(next, static_cast<int>(-column), kVector);
+    left -= kGroup;
+    next += step;
+  }
+  // Of the last row: its place among the thread's is the last, too.
+  if (left > 0 && column + kVector > rows.count && slice.end == rows.length && (left - 1) % kGroup == 0) {
+    totals.add_some(next + (left - 1) / kGroup * step, 0, static_cast<int>(rows.count - column));
+    left -= kGroup;
+  }
   for (; left > 0; left -= kPiece * kGroup) {
     Columns<Op, kVector> columns;
     int piece = least(left, kPiece * kGroup);
-    if (whole) {
-      for (; piece > (kFlight - 1) * kGroup; piece -= kFlight * kGroup) {
-        Packed<T, kVector> loaded[kFlight];
+    for (; piece > (kFlight - 1) * kGroup; piece -= kFlight * kGroup) {
+      Packed<T, kVector> loaded[kFlight];
 #pragma unroll
-        for (int f = 0; f < kFlight; ++f, next += stride * kGroup) loaded[f] = Packed<T, kVector>::load(next);
+      for (int f = 0; f < kFlight; ++f, next += step) loaded[f] = Packed<T, kVector>::load(next);
 #pragma unroll
-        for (int f = 0; f < kFlight; ++f) columns.add(loaded[f]);
-      }
-      for (; piece > 0; piece -= kGroup, next += stride * kGroup) columns.add(Packed<T, kVector>::load(next));
-    } else {
-      for (; piece > 0; piece -= kGroup, next += stride * kGroup) {
-#pragma unroll
-        for (int k = 0; k < kVector; ++k) {
-          if (column + k >= 0 && column + k < rows.count)
-            columns.values[k] = Op{}(columns.values[k], static_cast<float>(next[k]));
-        }
-      }
+      for (int f = 0; f < kFlight; ++f) columns.add(loaded[f]);
     }
+    for (; piece > 0; piece -= kGroup, next += step) columns.add(Packed<T, kVector>::load(next));
     totals.join(columns);
   }
   // Members that are shifted alike first, as above; then each of the rest puts its columns where they belong.

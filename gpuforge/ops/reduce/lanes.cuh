@@ -153,6 +153,14 @@ struct Columns {
 #pragma unroll
     for (int k = 0; k < kColumns; ++k) values[k] = Op{}(values[k], each[k]);
   }
+  // Those of them that are there.
+  template <typename T>
+  __device__ void add_some(const T* from, int begin, int end) {
+#pragma unroll
+    for (int k = 0; k < kColumns; ++k) {
+      if (k >= begin && k < end) values[k] = Op{}(values[k], static_cast<float>(from[k]));
+    }
+  }
   __device__ void join(const Value (&others)[kColumns]) {
 #pragma unroll
     for (int k = 0; k < kColumns; ++k) values[k] = Op{}(values[k], others[k]);

@@ -58,15 +58,15 @@ std::int64_t enough_threads(int multiprocessors) {
 }
 
 // Rows that a warp or less has in one go: 64 bytes a thread, all of them under way at once, of several rows
-// where one has not so many.
+// where one has not so many. 8 threads side by side read a line of the cache.
 ReduceConfig for_short_rows(const ReduceProblem& problem, std::int64_t loads, std::int64_t enough) {
   const std::int64_t most = std::min(ceil_power(loads), kWarp);
-  std::int64_t group = std::clamp<std::int64_t>(ceil_power(loads) / 4, std::min<std::int64_t>(most, 4), most);
+  std::int64_t group = std::clamp<std::int64_t>(ceil_power(loads) / 4, std::min<std::int64_t>(most, 8), most);
   while (group < most && problem.count * group < enough) group *= 2;
   const std::int64_t flight = ceil_power(divided_up(loads, group));
   std::int64_t rows = std::max<std::int64_t>(1, 4 / flight);
   while (rows > 1 && problem.count * group < enough * rows) rows /= 2;
-  return {.block = 128,
+  return {.block = problem.count * group < enough ? 128 : 256,
           .group = static_cast<int>(group),
           .flight = static_cast<int>(flight),
           .rows = static_cast<int>(rows)};
@@ -102,7 +102,9 @@ ReduceChoice for_columns(const ReduceProblem& problem, int multiprocessors) {
   const std::int64_t vectors = divided_up(problem.count, vector_of(problem));
   std::int64_t across = kWarp;
   while (across > 8 && vectors < across * 4 * multiprocessors) across /= 2;
-  if (vectors < across * 2 * multiprocessors) config.block = 512;
+  // Rows that begin anywhere take registers for one block of 512 on a multiprocessor, and a few more blocks.
+  const bool ragged = problem.columns % vector_of(problem) != 0;
+  if (vectors < across * 2 * multiprocessors && !ragged) config.block = 512;
   across = std::min(across, ceil_power(vectors));
   const std::int64_t useful = ceil_power(problem.length);  // a thread without an element does nothing
   config.group = static_cast<int>(std::min(config.block / across, useful));

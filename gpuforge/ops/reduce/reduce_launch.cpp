@@ -72,7 +72,8 @@ ReducePlan plan_reduce(const Rows& rows, device::Address x, DType dtype, const R
     case RowsKind::columns: {
       const int vector = column_vector(rows, {start}, most);
       const bool ragged = vector < most && has_equal_distances(rows) && config.group % most == 0 &&
-                          config.group < config.block && rows.count >= most;
+                          config.group < config.block && rows.count >= most &&
+                          rows.arrays[0].axis_stride == rows.count;
       if (ragged) return {.kernel = ReduceKernel::ragged_columns, .vector = most};
       return {.kernel = ReduceKernel::columns, .vector = vector};
     }

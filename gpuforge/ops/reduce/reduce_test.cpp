@@ -247,14 +247,18 @@ TEST(ReducePlan, OneRunOfColumnsIsReadInVectors) {
   EXPECT_EQ(plan({9, 65}, 0, {.block = 64, .group = 64}).kernel, ReduceKernel::columns)
       << "no second thread across";
   EXPECT_EQ(plan({2, 9, 65}, 0, config).kernel, ReduceKernel::columns) << "two runs";
+  const Rows gaps = reduce_rows({9, 65}, {67, 1}, {1}, 0);
+  EXPECT_EQ(plan_reduce(gaps, 0, DType::f16, config).kernel, ReduceKernel::columns)
+      << "not all between is ours";
 }
 
 TEST(ReduceChoice, ThreadsOfARowFollowItsLength) {
   const ReduceConfig shortest = chosen({1 << 20, 16}, 1).config;
   EXPECT_EQ(shortest.group, 2);
   EXPECT_EQ(shortest.rows, 4);
-  EXPECT_EQ(chosen({1 << 20, 128}, 1).config.group, 4);
-  EXPECT_EQ(chosen({1 << 20, 128}, 1).config.rows, 1);
+  EXPECT_EQ(chosen({1 << 20, 128}, 1).config.group, 8);
+  EXPECT_EQ(chosen({1 << 20, 128}, 1).config.rows, 2);
+  EXPECT_EQ(chosen({1 << 20, 128}, 1).config.block, 256);
   EXPECT_EQ(chosen({1 << 17, 1024}, 1).config.group, 32);
   EXPECT_EQ(chosen({1 << 15, 4096}, 1).config.group, 32);
   EXPECT_EQ(chosen({1 << 15, 4096}, 1).config.flight, 8);

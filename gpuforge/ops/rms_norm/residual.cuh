@@ -11,29 +11,23 @@ constexpr int kX = 0, kOut = 1, kResidual = 2, kResidualOut = 3, kWeight = 4, kB
 // For __launch_bounds__: 1536 threads of a multiprocessor, with 40 registers each, have 96 KB of rows under
 // way or in work; 1024 leave memory idle while they wait for their sums. 0, not a word about it, for kernels
 // that need more registers: those that hold a residual for a while, or more bytes, or go over rows of any
-// strides; and for other chips than SM 90, whose compilers need more.
+// strides; for blocks of a warp, of which there are never so many; and for other chips than SM 90, whose
+// compilers need more.
 template <typename T, int kVector, int kItems, int kBlock, bool kUnit, bool kAdds>
 constexpr int kNormBlocks =
-    sizeof(T) == 2 && kVector == 8 && kItems > 0 && kItems <= 32 && kBlock <= 512 && kUnit && !kAdds
-            && __CUDA_ARCH__ == 900
+    sizeof(T) == 2 && kVector == 8 && kItems > 0 && kItems <= 32 && kBlock >= 64 && kBlock <= 512 && kUnit &&
+            !kAdds && __CUDA_ARCH__ == 900
         ? 1536 / kBlock
         : 0;
 
-// Those elements of a weight or a bias that belong to a piece: on their way before they are floats.
+// The elements of a weight or a bias that belong to a piece of a row.
 template <typename T, int kVector>
 struct WeightPiece {
   HeldPiece<T, kVector> pieces;
   T single;
 
-  __device__ void load(const T* weight, long long stride, const RowPiece<kVector>& piece) {
-    if (kVector > 1 && piece.count == kVector) {
-      pieces.load(weight + piece.at);
-    } else {
-      single = weight[piece.at * stride];
-    }
-  }
   __device__ void get(float (&values)[kVector], const RowPiece<kVector>& piece) const {
-    if (kVector > 1 && piece.count == kVector) {
+    if (kVector == 1 || piece.count == kVector) {
       pieces.get(values);
     } else {
       values[0] = static_cast<float>(single);
@@ -41,17 +35,56 @@ struct WeightPiece {
   }
 };
 
+// A weight or a bias, which may not be there, for the threads of a row. Few elements of it come with the row
+// itself, so that nobody waits for them behind the sums; more would take the registers of other rows, and
+// come from the cache when they are asked for.
+template <typename T, int kVector, int kItems, int kThreads,
+          bool kEarly = (kItems > 0 && kItems * sizeof(T) <= 32)>
+struct WeightRow {
+  const T* weight;
+  long long stride;
+
+  template <typename Places>
+  __device__ WeightRow(const T* weight, long long stride, const Places&) : weight(weight), stride(stride) {}
+  __device__ WeightPiece<T, kVector> at(const RowPiece<kVector>& piece) const {
+    WeightPiece<T, kVector> result;
+    if (weight != nullptr) {
+      if (kVector == 1 || piece.count == kVector) {
+        result.pieces.load(weight + piece.at * stride);
+      } else {
+        result.single = weight[piece.at * stride];
+      }
+    }
+    return result;
+  }
+};
+template <typename T, int kVector, int kItems, int kThreads>
+struct WeightRow<T, kVector, kItems, kThreads, true> {
+  static constexpr int kLoads = kItems / kVector;
+  HeldPiece<T, kVector> pieces[kLoads];
+  T edge;
+
+  __device__ WeightRow(const T* weight, long long stride, const RowPlaces<kVector, kThreads>& places) {
+    if (weight == nullptr) return;
+#pragma unroll
+    for (int k = 0; k < kLoads; ++k) {
+      if (places.has(k)) pieces[k].load(weight + places.at(k) * stride);
+    }
+    if (kVector > 1 && places.edge_at >= 0) edge = weight[places.edge_at * stride];
+  }
+  __device__ WeightPiece<T, kVector> at(const RowPiece<kVector>& piece) const {
+    return {pieces[piece.slot], edge};
+  }
+};
+
 // The row that is normalised: x, or with kAdds what x + residual is rounded to, which is written to
 // residual_out as well.
-template <bool kAdds, typename T, int kVector, int kItems, int kThreads, typename AllRows>
-__device__ inline HeldRow<T, kVector, kItems, kThreads> norm_row(const T* x, const T* residual,
-                                                                 T* residual_out, const AllRows& rows,
-                                                                 const RowOffsets<kNormArrays>& begin,
-                                                                 long long length, int thread) {
-  using Row = HeldRow<T, kVector, kItems, kThreads>;
-  Row row(x + begin.at[kX], axis_stride(rows, kX), length, thread);
+template <bool kAdds, typename Row, int kVector, typename T, typename AllRows>
+__device__ inline Row norm_row(const T* x, const T* residual, T* residual_out, const AllRows& rows,
+                               const RowOffsets<kNormArrays>& begin, const typename Row::Places& places) {
+  Row row(x + begin.at[kX], axis_stride(rows, kX), places);
   if constexpr (kAdds) {
-    const Row added(residual + begin.at[kResidual], axis_stride(rows, kResidual), row.places);
+    const Row added(residual + begin.at[kResidual], axis_stride(rows, kResidual), places);
     T* const sums = residual_out + begin.at[kResidualOut];
     row.visit([&](RowPiece<kVector>& piece) {
       float other[kVector];
@@ -63,7 +96,7 @@ __device__ inline HeldRow<T, kVector, kItems, kThreads> norm_row(const T* x, con
       write_row(sums, axis_stride(rows, kResidualOut), piece);
       row.keep(piece);
     });
-    if constexpr (kItems == 0) return Row(sums, axis_stride(rows, kResidualOut), length, thread);
+    if constexpr (Row::kItemsHeld == 0) return Row(sums, axis_stride(rows, kResidualOut), places);
   }
   return row;
 }

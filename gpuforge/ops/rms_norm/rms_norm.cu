@@ -39,8 +39,10 @@ __global__ void __launch_bounds__(kThreads* kRows,
   const bool present = Group::present(rows.count);
   begin_after_previous_kernel();
   const RowOffsets<kNormArrays> begin = row_offsets(rows, present ? Group::row() : 0);
-  auto row = norm_row<kAdds, T, kVector, kItems, kThreads>(x, residual, residual_out, rows, begin,
-                                                           present ? rows.length : 0, Group::thread());
+  using Row = HeldRow<T, kVector, kItems, kThreads>;
+  const typename Row::Places places(x + begin.at[kX], present ? rows.length : 0, Group::thread());
+  const WeightRow<T, kVector, kItems, kThreads> factors(weight, axis_stride(rows, kWeight), places);
+  Row row = norm_row<kAdds, Row, kVector>(x, residual, residual_out, rows, begin, places);
   float squares = 0;
   row.visit([&](const RowPiece<kVector>& piece) {
 #pragma unroll
@@ -52,15 +54,14 @@ __global__ void __launch_bounds__(kThreads* kRows,
   const float scale = 1.0f / sqrtf(squares / static_cast<float>(rows.length) + eps);
   T* const to = out + begin.at[kOut];
   row.visit([&](RowPiece<kVector>& piece) {
-    WeightPiece<T, kVector> factors;
-    if (weight != nullptr) factors.load(weight, axis_stride(rows, kWeight), piece);
+    const WeightPiece<T, kVector> factor = factors.at(piece);
 #pragma unroll
     for (int i = 0; i < kVector; ++i) {
       if (i < piece.count) piece.values[i] *= scale;
     }
     if (weight != nullptr) {
       float values[kVector];
-      factors.get(values, piece);
+      factor.get(values, piece);
 #pragma unroll
       for (int i = 0; i < kVector; ++i) {
         if (i < piece.count) piece.values[i] *= values[i];
