@@ -50,7 +50,7 @@ def count(name):
     benchmark = json.loads(result.stdout)["benchmarks"][0]
     if benchmark.get("error_occurred"):
         raise RuntimeError(benchmark["error_message"])
-    if inclusive(profile, "cuLaunchKernel ") == 0:
+    if inclusive(profile, "cuLaunchKernel(?:Ex)? ") == 0:
         raise RuntimeError(f"{name}: no launch was seen")
     driver = inclusive(profile, "cu[A-Z][A-Za-z_0-9]* ")  # none of them calls another
     return (inclusive(profile, r"gpuforge::ops::call_op\(") - driver) // benchmark["iterations"]

@@ -163,7 +163,6 @@ template <typename T, typename Op>
 __global__ void __launch_bounds__(256)
     reduce_naive(T* out, const T* x, const __grid_constant__ Rows<2> rows, float scale) {
   using Value = typename Accumulated<Op>::Value;
-  begin_after_previous_kernel();
   const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
   for (long long row = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; row < rows.count;
        row += step) {
