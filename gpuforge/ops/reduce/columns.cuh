@@ -7,6 +7,39 @@
 
 namespace gpuforge {
 
+// What a thread has below `next`, `step` elements apart, a member of kGroup: as many as `left` members are.
+template <int kGroup, int kFlight, typename T, typename Op, int kVector>
+__device__ inline void add_below(Columns<Op, kVector>& totals, const T* next, long long step, int left) {
+  for (; left > 0; left -= kPiece * kGroup) {
+    Columns<Op, kVector> columns;
+    int piece = least(left, kPiece * kGroup);
+    for (; piece > (kFlight - 1) * kGroup; piece -= kFlight * kGroup) {
+      Packed<T, kVector> loaded[kFlight];
+#pragma unroll
+      for (int f = 0; f < kFlight; ++f, next += step) loaded[f] = Packed<T, kVector>::load(next);
+#pragma unroll
+      for (int f = 0; f < kFlight; ++f) columns.add(loaded[f]);
+    }
+    for (; piece > 0; piece -= kGroup, next += step) columns.add(Packed<T, kVector>::load(next));
+    totals.join(columns);
+  }
+}
+
+// The upper half of the threads hands its totals to the lower, again and again, until kLeft members have
+// them.
+template <int kGroup, int kAcross, int kLeft, typename Op, int kVector>
+__device__ inline void join_members(Columns<Op, kVector>& totals,
+                                    typename Columns<Op, kVector>::Value (*halves)[kVector]) {
+  const int member = static_cast<int>(threadIdx.x) / kAcross;
+#pragma unroll
+  for (int half = kGroup / 2; half >= kLeft; half /= 2) {
+    if (member >= half && member < 2 * half) totals.put(halves[threadIdx.x - half * kAcross]);
+    __syncthreads();
+    if (member < half) totals.join(halves[threadIdx.x]);
+    __syncthreads();
+  }
+}
+
 // Neighbouring threads take neighbouring rows, kVector of them each, where those are neighbours in memory;
 // kGroup threads below each other share the axis, of which a slice is `per_slice` elements.
 template <typename T, typename Op, int kBlock, int kGroup, int kVector, int kFlight>
@@ -26,27 +59,8 @@ __global__ void __launch_bounds__(kBlock, 1)
   int left = row < rows.count ? static_cast<int>(slice.end - slice.begin) - member : 0;
   begin_after_previous_kernel();
   Columns<Op, kVector> totals;
-  for (; left > 0; left -= kPiece * kGroup) {
-    Columns<Op, kVector> columns;
-    int piece = least(left, kPiece * kGroup);
-    for (; piece > (kFlight - 1) * kGroup; piece -= kFlight * kGroup) {
-      Packed<T, kVector> loaded[kFlight];
-#pragma unroll
-      for (int f = 0; f < kFlight; ++f, next += step) loaded[f] = Packed<T, kVector>::load(next);
-#pragma unroll
-      for (int f = 0; f < kFlight; ++f) columns.add(loaded[f]);
-    }
-    for (; piece > 0; piece -= kGroup, next += step) columns.add(Packed<T, kVector>::load(next));
-    totals.join(columns);
-  }
-  // The upper half of the threads hands its totals to the lower, again and again.
-#pragma unroll
-  for (int half = kGroup / 2; half > 0; half /= 2) {
-    if (member >= half && member < 2 * half) totals.put(halves[threadIdx.x - half * kAcross]);
-    __syncthreads();
-    if (member < half) totals.join(halves[threadIdx.x]);
-    __syncthreads();
-  }
+  add_below<kGroup, kFlight>(totals, next, step, left);
+  join_members<kGroup, kAcross, 1>(totals, halves);
   if (member == 0 && row < rows.count) {
     const long long out_column = rows.rank > 0 ? rows.strides[1][rows.rank - 1] : 0;
 #pragma unroll
@@ -92,27 +106,9 @@ __global__ void __launch_bounds__(kBlock, 1)
     totals.add_some(next + (left - 1) / kGroup * step, 0, static_cast<int>(rows.count - column));
     left -= kGroup;
   }
-  for (; left > 0; left -= kPiece * kGroup) {
-    Columns<Op, kVector> columns;
-    int piece = least(left, kPiece * kGroup);
-    for (; piece > (kFlight - 1) * kGroup; piece -= kFlight * kGroup) {
-      Packed<T, kVector> loaded[kFlight];
-#pragma unroll
-      for (int f = 0; f < kFlight; ++f, next += step) loaded[f] = Packed<T, kVector>::load(next);
-#pragma unroll
-      for (int f = 0; f < kFlight; ++f) columns.add(loaded[f]);
-    }
-    for (; piece > 0; piece -= kGroup, next += step) columns.add(Packed<T, kVector>::load(next));
-    totals.join(columns);
-  }
+  add_below<kGroup, kFlight>(totals, next, step, left);
   // Members that are shifted alike first, as above; then each of the rest puts its columns where they belong.
-#pragma unroll
-  for (int half = kGroup / 2; half >= kVector; half /= 2) {
-    if (member >= half && member < 2 * half) totals.put(sums[threadIdx.x - half * kAcross]);
-    __syncthreads();
-    if (member < half) totals.join(sums[threadIdx.x]);
-    __syncthreads();
-  }
+  join_members<kGroup, kAcross, kVector>(totals, sums);
   Value* const flat = &sums[0][0];
   if (member < kVector) {
 #pragma unroll
