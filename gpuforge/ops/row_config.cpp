@@ -299,7 +299,7 @@ RowChoice choose_row_config(const RowProblem& problem, std::string_view variant,
     const auto cluster = config->find("cluster");
     if (cluster != config->end() && cluster->second > 1 && !facts.cluster_launch)
       throw Error(
-          ErrorCode::unsupported,
+          ErrorCode::unavailable,
           format_text("{}: cluster={} needs a GPU that has clusters of blocks (SM 90 or newer); {} has "
                       "none",
                       problem.op, cluster->second, facts.name));

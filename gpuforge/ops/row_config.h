@@ -58,7 +58,7 @@ struct RowChoice {
 };
 TuningKey row_tuning_key(const RowProblem& problem, std::string_view variant);
 // What is launched: `config` where one was given, else the tuned one, else by shape. Pure. The variant
-// "naive" has a thread for each row and no choices. unsupported when a cluster was asked for and the device
+// "naive" has a thread for each row and no choices. unavailable when a cluster was asked for and the device
 // has none.
 RowChoice choose_row_config(const RowProblem& problem, std::string_view variant, const Config* config,
                             const device::DeviceFacts& facts, const TuningTable& table);

@@ -168,7 +168,7 @@ TEST(RowConfig, ClustersNeedADeviceThatHasThem) {
   for (const std::int64_t length : {65536, 262144}) {
     EXPECT_EQ(
         error_of([&] { choose_row_config(clustered(1, length), "best", &config, sim, {}); }),
-        "unsupported: softmax_online: cluster=2 needs a GPU that has clusters of blocks (SM 90 or newer); "
+        "unavailable: softmax_online: cluster=2 needs a GPU that has clusters of blocks (SM 90 or newer); "
         "sim has none");
   }
   const auto refusal = [](const Config& asked, const RowProblem& problem) {

@@ -281,5 +281,10 @@ class Sim(CliTest):
                                (["--kernel", "softmax"], "launches no kernel"), (["--device", "cpu"], "use --device sim")):
             self.assertIn(message, self.error("profile", "sim", "copy_transpose", *words, code=2), words)
 
+    def test_a_kernel_of_clusters_needs_a_gpu(self):
+        cluster = [word for value in ("cluster=4", "threads=512", "items=64", "vector=8", "rows=1") for word in ("--set", value)]
+        message = self.error("profile", "sim", "softmax_online", "--dtype", "f16", "--shape", "4x131072", *cluster, code=3)
+        self.assertIn("cluster=4 needs a GPU that has clusters of blocks (SM 90 or newer); sim has none", message)
+
 
 cli_case.main()

@@ -51,7 +51,7 @@ TEST_P(SoftmaxOnline, ClustersOfBlocksHoldARow) {
     if (!context_->device().facts().cluster_launch) {
       const Array x = ones(context_, {1, 100}, DType::f16, *stream_);
       EXPECT_THAT(error_of([&] { softmax_online(x, {.config = &config}, *stream_); }),
-                  HasSubstr(format_text("unsupported: softmax_online: cluster={} needs a GPU", cluster)));
+                  HasSubstr(format_text("unavailable: softmax_online: cluster={} needs a GPU", cluster)));
       continue;
     }
     for (const std::int64_t length : {1024 * cluster, 1024 * cluster - 13, 1025, 17}) {
