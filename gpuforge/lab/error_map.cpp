@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gpuforge/base/divide.h"
 #include "gpuforge/base/error.h"
 
 namespace gpuforge::lab {
@@ -9,10 +10,6 @@ namespace {
 
 constexpr std::int64_t kMostRows = 16;
 constexpr std::int64_t kMostColumns = 32;
-
-std::int64_t divided_up(std::int64_t value, std::int64_t by) {
-  return (value + by - 1) / by;
-}
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "gpuforge/base/divide.h"
 #include "gpuforge/ops/arguments.h"
 #include "gpuforge/ops/copy_transpose/copy_transpose_kernels.h"
 
@@ -17,7 +18,6 @@ constexpr int kLineBytes = 128;
 constexpr int kMostTileBytes = 48 * 1024;  // of shared memory
 
 constexpr std::int64_t kWide = 2048;  // elements of a side that is not narrow
-constexpr int kNarrowAccess = 8;      // bytes. With less, shifted accesses of 16 are better
 
 int bytes_of(DType dtype) {
   return static_cast<int>(element_bytes(dtype));
@@ -66,17 +66,13 @@ int widest_vector(const TransposeProblem& problem) {
   return vector;
 }
 
-std::int64_t divided_up(std::int64_t value, std::int64_t by) {
-  return (value + by - 1) / by;
-}
-
 TransposeChoice best_choice(const TransposeProblem& problem, int multiprocessors) {
   const int bytes = bytes_of(problem.dtype);
   if (problem.planes * divided_up(problem.rows, 64) * divided_up(problem.columns, 64) < multiprocessors)
     return {{}, "tiles of 32: larger ones would leave multiprocessors idle"};
   const int vector = widest_vector(problem);
   // 64 bytes a thread on their way to shared memory: 128 KB an SM where 2048 threads fit.
-  if (vector * bytes >= kNarrowAccess) {
+  if (vector * bytes >= kNarrowAccessBytes) {
     // Pieces of rows of 256 bytes are kinder to memory than of 128, where there are tiles enough.
     if (bytes == 2 && vector == 8 && std::min(problem.rows, problem.columns) >= kWide)
       return {{.tile = 128, .rows = 16, .vector = 8, .group = 0},
@@ -200,7 +196,7 @@ TuningKey transpose_tuning_key(const TransposeProblem& problem, std::string_view
   std::string shapes = shape_class({problem.rows, problem.columns});
   if (problem.planes > 1) shapes = shape_class({problem.planes}) + " of " + shapes;
   // Their neighbours of the same class have other kernels.
-  if (widest_vector(problem) * bytes_of(problem.dtype) < kNarrowAccess) shapes += " unaligned";
+  if (widest_vector(problem) * bytes_of(problem.dtype) < kNarrowAccessBytes) shapes += " unaligned";
   return {std::string(kName), std::string(variant), problem.dtype, shapes};
 }
 

@@ -44,6 +44,7 @@ TransposeConfig shifted_config(DType dtype);
 bool worth_shifting(std::int64_t rows, std::int64_t columns, DType dtype);
 int block_threads(const TransposeConfig& config);
 inline constexpr int kMostTransposeThreads = 1024;
+inline constexpr int kNarrowAccessBytes = 8;  // of less, shifted accesses of 16 are better
 
 struct TileShape {
   std::int64_t rows, columns;

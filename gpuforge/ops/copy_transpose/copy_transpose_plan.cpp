@@ -2,19 +2,15 @@
 #include <bit>
 #include <limits>
 
+#include "gpuforge/base/divide.h"
 #include "gpuforge/ops/copy_transpose/copy_transpose_kernels.h"
 
 namespace gpuforge::ops {
 namespace {
 
 constexpr jit::FixedText kFile = "gpuforge/ops/copy_transpose/copy_transpose.cu";
-constexpr std::size_t kNarrowAccess = 8;  // bytes; what is less, shifted accesses of 16 outdo
 constexpr std::int64_t kMostBlocks = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kMostOfAxis = 65535;  // blocks of a grid along y, and along z
-
-std::int64_t divided_up(std::int64_t value, std::int64_t by) {
-  return (value + by - 1) / by;
-}
 
 // Whether neighbours along the first axis are nearer to each other than along the second. An axis of one
 // element has no neighbours.
@@ -88,7 +84,7 @@ TransposeConfig fitted(const TransposePlan& plan, device::Address x, device::Add
     return good;
   };
   const auto is_wide = [&] {
-    return static_cast<std::size_t>(config.vector) * element_bytes(dtype) >= kNarrowAccess;
+    return static_cast<std::size_t>(config.vector) * element_bytes(dtype) >= kNarrowAccessBytes;
   };
   if (config.shifted && !of_neighbours) return {.group = config.group};
   const bool was_wide = is_wide();

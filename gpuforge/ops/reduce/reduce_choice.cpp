@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "gpuforge/base/divide.h"
 #include "gpuforge/ops/reduce/reduce_kernels.h"
 
 namespace gpuforge::ops {
@@ -14,10 +15,6 @@ constexpr std::int64_t kWarp = 32;
 
 std::int64_t ceil_power(std::int64_t value) {
   return value <= 1 ? 1 : static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(value)));
-}
-
-std::int64_t divided_up(std::int64_t value, std::int64_t by) {
-  return (value + by - 1) / by;
 }
 
 bool is_power_within(std::int64_t value, std::int64_t least, std::int64_t most) {

@@ -1,6 +1,7 @@
 // Which kernel of reduce.cu has a call, and its launch.
 #include <limits>
 
+#include "gpuforge/base/divide.h"
 #include "gpuforge/ops/reduce/reduce_kernels.h"
 #include "gpuforge/ops/unit_rows.h"
 
@@ -32,7 +33,7 @@ std::int64_t part_words(ReduceOp op) {
 }
 
 std::uint32_t grid_for(std::int64_t rows, std::int64_t rows_per_block) {
-  const std::int64_t blocks = (rows + rows_per_block - 1) / rows_per_block;
+  const std::int64_t blocks = divided_up(rows, rows_per_block);
   GPUFORGE_CHECK(blocks <= std::numeric_limits<std::int32_t>::max(),
                  "reduce: {} rows, {} a block, are more than a grid has", rows, rows_per_block);
   return static_cast<std::uint32_t>(blocks);
@@ -42,8 +43,8 @@ std::uint32_t grid_for(std::int64_t rows, std::int64_t rows_per_block) {
 // slices are of 16 elements' multiples, whatever the vector, so that slices begin alike.
 std::int32_t per_slice(const Rows& rows, const ReducePlan& plan, const ReduceConfig& config) {
   const std::int64_t vector = plan.kernel == ReduceKernel::rows ? plan.vector : 1;
-  const std::int64_t elements = ((rows.length + config.split - 1) / config.split + 15) / 16 * 16;
-  const std::int64_t count = (elements + vector - 1) / vector;
+  const std::int64_t elements = divided_up(divided_up(rows.length, config.split), 16) * 16;
+  const std::int64_t count = divided_up(elements, vector);
   GPUFORGE_CHECK(count <= std::numeric_limits<std::int32_t>::max(),
                  "reduce: a row of {} needs more than {} slices", rows.length, config.split);
   return static_cast<std::int32_t>(count);
