@@ -13,16 +13,12 @@ import sys
 import tempfile
 import unittest
 
-RECORD = "--record" in sys.argv and not sys.argv.remove("--record")
+import recorded_counts  # takes --record from the command line
+
 PROGRAM = sys.argv.pop(1)
 RECORDED = pathlib.Path(os.environ.get("GPUFORGE_SOURCE", pathlib.Path(__file__).parents[2])) / "tests/sim/instructions.json"
-ALLOWED = 1.10  # a change that costs more says so by recording the counts again
 
 FUNCTIONS = {"parse": "gpuforge::ptx::parse(*", "decode": "gpuforge::sim::decode_image(*"}
-
-
-def compiler():
-    return subprocess.run(["c++", "-dumpfullversion"], capture_output=True, text=True).stdout.strip()
 
 
 def names():
@@ -51,17 +47,7 @@ class Instructions(unittest.TestCase):
         if shutil.which("valgrind") is None:
             self.skipTest("valgrind is not installed; ./bootstrap checks brings it")
         counts = {name: count(name) for name in names()}
-        if RECORD:
-            rounded = {name: float(f"{now:.4g}") for name, now in counts.items()}
-            RECORDED.write_text(json.dumps({"compiler": compiler(), "counts": rounded}, indent=1) + "\n")
-        recorded = json.loads(RECORDED.read_text())
-        if compiler() != recorded["compiler"]:
-            self.skipTest(f"recorded with g++ {recorded['compiler']}, this is {compiler()}")
-        self.assertEqual(set(counts), set(recorded["counts"]))
-        for name, now in counts.items():
-            then = recorded["counts"][name]
-            print(f"{name:24} {now:14.4g} recorded {then:14.4g}", flush=True)
-            self.assertLessEqual(now, ALLOWED * then, f"{name}: if this is worth it, record the counts again")
+        recorded_counts.compare(self, counts, RECORDED)
 
 
 unittest.main()
