@@ -3,7 +3,8 @@
 //     reductions over the threads of a row. kColumns: threads side by side have rows side by side, for arrays
 //     whose rows are columns in memory. kCluster: blocks, a cluster, that have a row together.
 //   RowPiece<kVector>                       some elements of a row as floats: a vector, or a single one
-//   HeldRow<T, kVector, kItems, kThreads>   a row that is read from memory once, kItems elements into the
+//   HeldRow<T, kVector, kItems, kThreads, kForm>   a row that is read from memory once, kItems elements into
+//   the
 //     registers of each thread; with kItems 0, one that is read again for every visit. visit(f) calls f
 //     with each RowPiece that the thread has; read(piece) gives the same elements of another row.
 // NVRTC takes no generic lambdas, so a piece says with a number, known when f is inlined, how much it has.
@@ -146,9 +147,11 @@ struct HeldPiece<T, kVector, false> {
 };
 
 // Which elements of a row one of kThreads threads has: pieces of kVector neighbours, and of the fewer than
-// 2 * kVector elements that stand before the first and behind the last of them at most one.
-template <int kVector, int kThreads>
+// 2 * kVector elements that stand before the first and behind the last of them at most one, a piece that is
+// called the edge.
+template <int kVector, int kThreads, int kForm>
 struct RowPlaces {
+  static constexpr bool kHasEdges = kVector > 1 && kForm != kWholeRows;
   static_assert(kVector == 1 || 2 * kVector <= kThreads, "as row_config.h has it");
   int first;  // of the first piece
   int pieces_end;
@@ -157,8 +160,8 @@ struct RowPlaces {
   template <typename T>
   __device__ RowPlaces(const T* row, long long length, int thread) {
     const int end = static_cast<int>(length);
-    if constexpr (kVector == 1) {
-      first = thread;
+    if constexpr (!kHasEdges) {
+      first = thread * kVector;
       pieces_end = end;
       edge_at = -1;
     } else {
@@ -177,12 +180,12 @@ struct RowPlaces {
 };
 
 // A row of up to kThreads * kItems elements.
-template <typename T, int kVector, int kItems, int kThreads, int kFlight = 4>
+template <typename T, int kVector, int kItems, int kThreads, int kForm, int kFlight = 4>
 struct HeldRow {
   static constexpr int kItemsHeld = kItems;
   static constexpr int kLoads = kItems / kVector;
   static_assert(kLoads * kVector == kItems, "as row_config.h has it");
-  using Places = RowPlaces<kVector, kThreads>;
+  using Places = RowPlaces<kVector, kThreads, kForm>;
   Places places;
   HeldPiece<T, kVector> pieces[kLoads];
   T edge;
@@ -200,7 +203,7 @@ struct HeldRow {
         pieces[k].load(row + places.at(k));
       }
     }
-    if (kVector > 1 && places.edge_at >= 0) edge = row[places.edge_at];
+    if (Places::kHasEdges && places.edge_at >= 0) edge = row[places.edge_at];
   }
 
   template <typename Visit>
@@ -213,7 +216,7 @@ struct HeldRow {
         visit(piece);
       }
     }
-    if constexpr (kVector > 1) {
+    if constexpr (Places::kHasEdges) {
       if (places.edge_at >= 0) {
         RowPiece<kVector> piece(places.edge_at, 0, 1);
         piece.values[0] = static_cast<float>(edge);
@@ -255,8 +258,8 @@ struct PieceVisitor {
 }  // namespace rows
 
 // Of any length: read from memory at every visit, kFlight loads at once: 4 are 64 KB for 1024 threads.
-template <typename T, int kVector, int kThreads, int kFlight>
-struct HeldRow<T, kVector, 0, kThreads, kFlight> {
+template <typename T, int kVector, int kThreads, int kForm, int kFlight>
+struct HeldRow<T, kVector, 0, kThreads, kForm, kFlight> {
   static constexpr int kItemsHeld = 0;
   struct Places {
     long long length;

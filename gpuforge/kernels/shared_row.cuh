@@ -9,8 +9,9 @@ namespace gpuforge {
 // What HeldRow is for the kThreads of kTeam threads that are in this block, of vectors of 16 bytes. One
 // thread asks for all of it, so that the others need neither registers nor instructions for that. One in a
 // kernel, which is launched with kBytes of dynamic shared memory.
-template <typename T, int kVector, int kItems, int kTeam, int kThreads>
+template <typename T, int kVector, int kItems, int kTeam, int kThreads, int kForm>
 struct SharedRow {
+  using Places = RowPlaces<kVector, kTeam, kForm>;
   static constexpr int kLoads = kItems / kVector;
   static constexpr int kBytes = kThreads * kItems * static_cast<int>(sizeof(T));
   static_assert(kVector * sizeof(T) == 16 && kLoads * kVector == kItems, "as row_config.h has it");
@@ -18,13 +19,13 @@ struct SharedRow {
   unsigned first;  // this thread's first piece, in shared memory
   T edge;
 
-  __device__ SharedRow(const T* row, long long, const RowPlaces<kVector, kTeam>& places) {
+  __device__ SharedRow(const T* row, long long, const Places& places) {
     extern __shared__ typename Moved<16>::Type shared_row[];
     __shared__ cluster::Arrivals arrivals_of_row;
     arrivals = &arrivals_of_row;
     first = cluster::shared_address(shared_row) + threadIdx.x * 16;
     if (threadIdx.x == 0) bring(row, places);
-    if (places.edge_at >= 0) edge = row[places.edge_at];
+    if (Places::kHasEdges && places.edge_at >= 0) edge = row[places.edge_at];
   }
 
   // Before the first read(), by every thread.
@@ -48,7 +49,7 @@ struct SharedRow {
 
  private:
   // By the block's first thread. Pieces of one round of the threads are neighbours: a copy for each round.
-  __device__ void bring(const T* row, const RowPlaces<kVector, kTeam>& places) const {
+  __device__ void bring(const T* row, const Places& places) const {
     unsigned bytes = 0;
 #pragma unroll 1
     for (int k = 0; k < kLoads; ++k) bytes += bytes_of_round(places, k);
@@ -59,7 +60,7 @@ struct SharedRow {
       if (count > 0) cluster::copy(first + k * (kThreads * 16), row + places.at(k), count, arrivals);
     }
   }
-  __device__ static unsigned bytes_of_round(const RowPlaces<kVector, kTeam>& places, int k) {
+  __device__ static unsigned bytes_of_round(const Places& places, int k) {
     const int left = places.pieces_end - places.at(k);
     const int count = left < kThreads * kVector ? left : kThreads * kVector;
     return count < 0 ? 0 : static_cast<unsigned>(count) * static_cast<unsigned>(sizeof(T));

@@ -56,7 +56,7 @@ TEST_F(KernelIds, OfRows) {
     for (const bool columns : {false, true}) {
       for (int vector = columns ? 1 : 16 / static_cast<int>(element_bytes(dtype)); vector > 0; vector /= 2) {
         RowProblem problem{"op", 100, 8, dtype, vector, columns, 128};
-        problem.unit = vector > 1;
+        problem.form = vector > 1 ? RowForm::whole : RowForm::any;
         problem.most_cluster = 8;
         facts_.launch.max_cluster_blocks = 8;
         for (const RowConfig& config : row_configs(problem, facts_)) {

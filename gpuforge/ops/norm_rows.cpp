@@ -121,8 +121,10 @@ jit::KernelId norm_kernel_id(std::string_view op, std::string_view variant, DTyp
   const NormFile& norm = op == kRmsNorm.op ? kRmsNorm : kLayerNorm;
   GPUFORGE_ASSERT(op == norm.op, "{} is no norm", op);
   if (variant == "naive") return {norm.file, norm.naive, dtype};
-  return {norm.file,      norm.kernel, dtype,          config.vector, config.items,
-          config.threads, config.rows, config.columns, config.unit,   residual};
+  return {norm.file,     norm.kernel,    dtype,
+          config.vector, config.items,   config.threads,
+          config.rows,   config.columns, static_cast<int>(config.form),
+          residual};
 }
 
 std::shared_ptr<const jit::Kernel> norm_kernel(Context& context, std::string_view op,

@@ -70,8 +70,8 @@ bool fits(const RowConfig& config, const RowProblem& problem) {
 
 // A cluster's rows are long: it does not matter how soon a thread has found its own, and with Rows it needs
 // fewer registers.
-bool takes_unit_rows(const RowConfig& config, const RowProblem& problem) {
-  return problem.unit && config.cluster == 1;
+RowForm form_of(const RowConfig& config, const RowProblem& problem) {
+  return config.cluster == 1 ? problem.form : RowForm::any;
 }
 
 [[noreturn]] void refuse(const RowProblem& problem, std::string_view key, std::int64_t value) {
@@ -210,7 +210,7 @@ RowProblem row_problem(std::string_view op, const Rows& rows, std::span<const Ro
       .op = op, .count = rows.count, .length = rows.length, .dtype = dtype, .held_bytes = held_bytes};
   problem.columns = !rows.unit_rows(0) && rows.unit_columns(0);
   problem.vector = row_vector(rows, starts, kMaxVectorBytes / bytes_of(dtype));
-  problem.unit = are_unit_rows(rows);
+  problem.form = row_form(rows, starts, problem.vector);
   return problem;
 }
 
@@ -242,14 +242,14 @@ RowConfig row_config(const Config& config, const RowProblem& problem) {
   result.vector = std::min(result.vector, problem.vector);
   if (!fits(result, problem)) result.items = 0;
   if (result.items == 0) result.cluster = 1;
-  result.unit = takes_unit_rows(result, problem);
+  result.form = form_of(result, problem);
   return result;
 }
 
 std::vector<RowConfig> row_configs(const RowProblem& problem, const device::DeviceFacts& facts) {
   std::vector<RowConfig> list;
   const auto add = [&](RowConfig config) {
-    config.unit = takes_unit_rows(config, problem);
+    config.form = form_of(config, problem);
     if (fits(config, problem)) list.push_back(config);
   };
   const int most = std::max(most_items(problem, problem.vector), most_items(problem, problem.vector, 2));
@@ -309,7 +309,7 @@ RowChoice choose_row_config(const RowProblem& problem, std::string_view variant,
     return {row_config(*tuned, problem), "tuned on this device"};
   }
   RowChoice choice = problem.columns ? choose_columns(problem) : choose_rows(problem, facts);
-  choice.config.unit = takes_unit_rows(choice.config, problem);
+  choice.config.form = form_of(choice.config, problem);
   return choice;
 }
 
@@ -317,7 +317,7 @@ jit::KernelId row_kernel_id(jit::FixedText file, jit::FixedText kernel, DType dt
                             const RowConfig& config) {
   jit::KernelId id{file,         kernel,         dtype,       config.vector,
                    config.items, config.threads, config.rows, config.columns};
-  if (config.unit || config.cluster > 1) id.add(config.unit);
+  if (config.form != RowForm::any || config.cluster > 1) id.add(static_cast<int>(config.form));
   if (config.cluster > 1) id.add(config.cluster);
   return id;
 }

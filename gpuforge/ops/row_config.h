@@ -19,7 +19,7 @@ struct RowConfig {
   int items = 0;         // elements of a row that a thread holds in registers; 0: the row is read again
   bool columns = false;  // threads side by side have rows side by side
   int cluster = 1;       // blocks that hold one row together, `threads` and `items` in each
-  bool unit = false;     // no choice: whether the kernel takes the rows as UnitRows
+  RowForm form = RowForm::any;  // no choice: as the rows are
   friend bool operator==(const RowConfig&, const RowConfig&) = default;
 };
 Config to_config(const RowConfig& config);  // without a cluster of one
@@ -33,7 +33,7 @@ struct RowProblem {
   int vector = 1;        // the most elements a load may have
   bool columns = false;  // neighbours in memory are neighbouring rows
   int held_bytes = 0;    // what a thread may hold of each array; 0: nothing
-  bool unit = false;     // rows of neighbours at equal distances
+  RowForm form = RowForm::any;
   // Where the device has clusters, blocks that a row may have, what a thread of such a block may hold of each
   // array, and how many of the arrays are held in shared memory, not in registers.
   int most_cluster = 1;
@@ -63,8 +63,8 @@ TuningKey row_tuning_key(const RowProblem& problem, std::string_view variant);
 RowChoice choose_row_config(const RowProblem& problem, std::string_view variant, const Config* config,
                             const device::DeviceFacts& facts, const TuningTable& table);
 
-// gpuforge::softmax_online<gpuforge::half_t, 8, 16, 64, 2, false>; behind that `unit` and the cluster, where
-// they are not false and 1.
+// gpuforge::softmax_online<gpuforge::half_t, 8, 16, 64, 2, false>; behind that the form and the cluster,
+// where they are not RowForm::any and 1.
 jit::KernelId row_kernel_id(jit::FixedText file, jit::FixedText kernel, DType dtype, const RowConfig& config);
 // A block for each config.rows rows, or a cluster for each row; invalid_argument when a grid has not so many.
 device::LaunchConfig row_launch(const RowProblem& problem, const RowConfig& config);

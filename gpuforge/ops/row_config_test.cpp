@@ -111,10 +111,10 @@ TEST(RowConfig, ClustersHoldWhatOutgrowsABlock) {
   EXPECT_EQ(choose_row_config(clustered(512, 262144), "best", nullptr, hopper(), {}).reason.text(),
             "rows of 262144 are held by clusters of 8 blocks, 64 elements a thread");
   RowProblem unit = clustered(512, 262144);
-  unit.unit = true;
-  EXPECT_FALSE(chosen_on_hopper(unit).unit);
+  unit.form = RowForm::whole;
+  EXPECT_EQ(chosen_on_hopper(unit).form, RowForm::any);
   unit.length = 1024;
-  EXPECT_TRUE(chosen_on_hopper(unit).unit);
+  EXPECT_EQ(chosen_on_hopper(unit).form, RowForm::whole);
   // Few rows: as many multiprocessors as there are.
   EXPECT_EQ(chosen_on_hopper(clustered(1, 65536)), cluster_of(8, 512, 16));
   EXPECT_EQ(chosen_on_hopper(clustered(30, 65536)), cluster_of(4, 512, 32));
@@ -149,14 +149,14 @@ TEST(RowConfig, ClustersAreNamedOnlyWhereTheyAre) {
   EXPECT_EQ(row_kernel_id(kFile, "gpuforge::softmax_online", DType::f16, cluster_of(1, 512, 64)).expression(),
             "gpuforge::softmax_online<gpuforge::half_t, 8, 64, 512, 1, false>");
   EXPECT_EQ(row_kernel_id(kFile, "gpuforge::softmax_online", DType::f16, cluster_of(4, 512, 64)).expression(),
-            "gpuforge::softmax_online<gpuforge::half_t, 8, 64, 512, 1, false, false, 4>");
+            "gpuforge::softmax_online<gpuforge::half_t, 8, 64, 512, 1, false, 0, 4>");
   RowConfig unit = cluster_of(4, 512, 64);
-  unit.unit = true;
+  unit.form = RowForm::unit;
   EXPECT_EQ(row_kernel_id(kFile, "gpuforge::softmax_online", DType::f16, unit).expression(),
-            "gpuforge::softmax_online<gpuforge::half_t, 8, 64, 512, 1, false, true, 4>");
+            "gpuforge::softmax_online<gpuforge::half_t, 8, 64, 512, 1, false, 1, 4>");
   unit.cluster = 1;
   EXPECT_EQ(row_kernel_id(kFile, "gpuforge::softmax_online", DType::f16, unit).expression(),
-            "gpuforge::softmax_online<gpuforge::half_t, 8, 64, 512, 1, false, true>");
+            "gpuforge::softmax_online<gpuforge::half_t, 8, 64, 512, 1, false, 1>");
   EXPECT_EQ(row_config(to_config(cluster_of(4, 512, 64)), clustered(1, 100000)), cluster_of(4, 512, 64));
   EXPECT_EQ(row_config(to_config(cluster_of(4, 512, 64)), clustered(1, 200000)), cluster_of(1, 512, 0));
 }
@@ -223,7 +223,7 @@ TEST(RowConfig, ChoicesAreAmongTheDeclared) {
                                        .vector = vector,
                                        .columns = columns,
                                        .held_bytes = held,
-                                       .unit = !columns,
+                                       .form = columns ? RowForm::any : RowForm::whole,
                                        .most_cluster = kMostCluster,
                                        .cluster_held_bytes = held == 0 ? 0 : 128,
                                        .cluster_shared_arrays = held == 64 ? 1 : 0};

@@ -157,12 +157,15 @@ bool is_aligned(const Rows& rows, const RowStart& start, int vector) {
                      [&](std::int64_t stride) { return remainder(stride, vector) == 0; });
 }
 
-bool are_unit_rows(const Rows& rows) {
-  if (!has_equal_distances(rows)) return false;
+RowForm row_form(const Rows& rows, std::span<const RowStart> starts, int vector) {
+  if (!has_equal_distances(rows)) return RowForm::any;
   for (std::size_t a = 0; a < rows.array_count; ++a) {
-    if (!rows.unit_rows(a)) return false;
+    if (!rows.unit_rows(a)) return RowForm::any;
   }
-  return true;
+  const bool whole = vector > 1 && std::all_of(starts.begin(), starts.end(), [&](const RowStart& start) {
+                       return is_aligned(rows, start, vector);
+                     });
+  return whole ? RowForm::whole : RowForm::unit;
 }
 
 std::int64_t row_offset(const Rows& rows, std::size_t array, std::int64_t row) {

@@ -39,22 +39,37 @@ TEST(Rows, TheOtherAxesMergeWhenTheyFollowEachOther) {
 }
 
 // Neighbours in every array, and one distance from a row to the next.
+RowForm form_without_loads(const Rows& rows) {
+  return row_form(rows, {}, 1);
+}
 TEST(Rows, UnitRowsAreToldInAFewWords) {
   const Strides packed = row_major_strides({4, 6}), apart{10, 1}, repeated{0, 1}, columns{1, 4}, weight{0, 2};
   const Rows rows = make_rows({4, 6}, {packed, apart, repeated}, 1);
-  EXPECT_TRUE(are_unit_rows(rows));
+  EXPECT_EQ(form_without_loads(rows), RowForm::unit);
   const UnitDeviceRows<3> told = unit_device_rows<3>(rows);
   EXPECT_EQ(told.length, 6);
   EXPECT_EQ(told.count, 4);
   EXPECT_EQ(told.strides, (std::array<std::int64_t, 3>{6, 10, 0}));
-  EXPECT_FALSE(are_unit_rows(make_rows({4, 6}, {packed, columns}, 1)));
-  EXPECT_FALSE(are_unit_rows(make_rows({4, 6}, {packed, weight}, 1)));
-  EXPECT_FALSE(are_unit_rows(make_rows({4, 6}, {packed}, 0)));
-  EXPECT_FALSE(are_unit_rows(make_rows({2, 4, 6}, {{100, 6, 1}}, 2)));
+  EXPECT_EQ(form_without_loads(make_rows({4, 6}, {packed, columns}, 1)), RowForm::any);
+  EXPECT_EQ(form_without_loads(make_rows({4, 6}, {packed, weight}, 1)), RowForm::any);
+  EXPECT_EQ(form_without_loads(make_rows({4, 6}, {packed}, 0)), RowForm::any);
+  EXPECT_EQ(form_without_loads(make_rows({2, 4, 6}, {{100, 6, 1}}, 2)), RowForm::any);
   // A single row, and rows of one element.
-  EXPECT_TRUE(are_unit_rows(make_rows({6}, {{1}}, 0)));
+  EXPECT_EQ(form_without_loads(make_rows({6}, {{1}}, 0)), RowForm::unit);
   EXPECT_EQ(unit_device_rows<1>(make_rows({6}, {{1}}, 0)).strides[0], 0);
-  EXPECT_TRUE(are_unit_rows(make_rows({4, 1}, {{1, 7}}, 1)));
+  EXPECT_EQ(form_without_loads(make_rows({4, 1}, {{1, 7}}, 1)), RowForm::unit);
+}
+
+// Every load of every array is aligned, and there is nothing besides.
+TEST(Rows, WholeRowsAreOfAlignedVectors) {
+  const auto form = [](std::int64_t length, std::int64_t stride, device::Address second) {
+    const Rows rows = make_rows({4, length}, {{stride, 1}, {16, 1}}, 1);
+    return row_form(rows, std::vector<RowStart>{{0, 0x1000, 2}, {1, second, 2}}, 8);
+  };
+  EXPECT_EQ(form(16, 24, 0x2000), RowForm::whole);
+  EXPECT_EQ(form(15, 24, 0x2000), RowForm::unit);
+  EXPECT_EQ(form(16, 20, 0x2000), RowForm::unit);
+  EXPECT_EQ(form(16, 24, 0x2002), RowForm::unit);
 }
 
 TEST(Rows, OneRowHasNoOuterAxes) {

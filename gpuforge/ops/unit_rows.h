@@ -11,8 +11,14 @@ namespace gpuforge::ops {
 inline bool has_equal_distances(const Rows& rows) {
   return rows.extents.size() <= 1;
 }
-// And they are of neighbours, in every array.
-bool are_unit_rows(const Rows& rows);
+// What kernels are compiled for; the numbers are those of unit_rows.cuh.
+enum class RowForm : int {
+  any = 0,
+  unit = 1,   // of neighbours at equal distances, in every array
+  whole = 2,  // and of whole vectors, each aligned, in every array
+};
+// `starts`: of the arrays that are there, `vector` elements a load.
+RowForm row_form(const Rows& rows, std::span<const RowStart> starts, int vector);
 
 // The same members as UnitRows in unit_rows.cuh.
 template <std::size_t kArrays>
@@ -36,8 +42,8 @@ UnitDeviceRows<kArrays> unit_device_rows(const Rows& rows) {
 // The rows come behind the other arguments, as the kernel was compiled to take them.
 template <std::size_t kArrays, typename... Arguments>
 void launch_rows(const jit::Kernel& kernel, const device::LaunchConfig& launch, device::Stream& stream,
-                 const Rows& rows, bool unit, const Arguments&... arguments) {
-  if (unit) {
+                 const Rows& rows, RowForm form, const Arguments&... arguments) {
+  if (form != RowForm::any) {
     kernel(launch, stream, arguments..., unit_device_rows<kArrays>(rows));
   } else {
     kernel(launch, stream, arguments..., device_rows<kArrays>(rows));

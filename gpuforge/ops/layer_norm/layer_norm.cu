@@ -35,22 +35,22 @@ __global__ void __launch_bounds__(128)
   }
 }
 
-template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, bool kUnit, bool kAdds>
+template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm, bool kAdds>
 __global__ void __launch_bounds__(kThreads* kRows,
-                                  kNormBlocks<T, kVector, kItems, kThreads * kRows, kUnit, kAdds>)
+                                  kNormBlocks<T, kVector, kItems, kThreads * kRows, kForm, kAdds>)
     layer_norm(T* out, const T* x, const T* weight, const T* bias, const T* residual, T* residual_out,
-               float eps, const __grid_constant__ typename RowsOf<kNormArrays, kUnit>::Type rows) {
+               float eps, const __grid_constant__ typename RowsOf<kNormArrays, kForm>::Type rows) {
   using Group = RowGroup<kThreads, kRows, kColumns>;
   __shared__ typename Group::template Slots<float> sum_slots, square_slots;
   const bool present = Group::present(rows.count);
   begin_after_previous_kernel();
   const RowOffsets<kNormArrays> begin = row_offsets(rows, present ? Group::row() : 0);
-  using Row = HeldRow<T, kVector, kItems, kThreads, (kAdds && kThreads > 512 ? 2 : 4)>;  // no spills
+  using Row = HeldRow<T, kVector, kItems, kThreads, kForm, (kAdds && kThreads > 512 ? 2 : 4)>;  // no spills
   const typename Row::Places places(x + begin.at[kX], present ? rows.length : 0, Group::thread());
   const WeightRow<T, kVector, kItems, kThreads> factors(weight, axis_stride(rows, kWeight), places);
   const WeightRow<T, kVector, kItems, kThreads> shifts(bias, axis_stride(rows, kBias), places);
   Row row = norm_row<kAdds, Row, kVector>(x, residual, residual_out, rows, begin, places);
-  const float length = static_cast<float>(rows.length);
+  const float inverse_length = reciprocal(static_cast<float>(rows.length));
   float sum = 0;
   row.visit([&](const RowPiece<kVector>& piece) {
 #pragma unroll
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(kThreads* kRows,
       if (i < piece.count) sum += piece.values[i];
     }
   });
-  const float mean = Group::reduce(sum, Sum{}, sum_slots) / length;
+  const float mean = Group::reduce(sum, Sum{}, sum_slots) * inverse_length;
   float squares = 0;
   row.visit([&](const RowPiece<kVector>& piece) {
 #pragma unroll
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(kThreads* kRows,
       if (i < piece.count) squares += (piece.values[i] - mean) * (piece.values[i] - mean);
     }
   });
-  const float scale = 1.0f / sqrtf(Group::reduce(squares, Sum{}, square_slots) / length + eps);
+  const float scale = inverse_root(Group::reduce(squares, Sum{}, square_slots) * inverse_length + eps);
   T* const to = out + begin.at[kOut];
   row.visit([&](RowPiece<kVector>& piece) {
     const WeightPiece<T, kVector> factor = factors.at(piece), shift = shifts.at(piece);

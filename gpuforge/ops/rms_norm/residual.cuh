@@ -1,6 +1,7 @@
 // What rms_norm and layer_norm begin with.
 #pragma once
 
+#include "gpuforge/kernels/approximate.cuh"
 #include "gpuforge/kernels/row_group.cuh"
 
 namespace gpuforge {
@@ -13,12 +14,11 @@ constexpr int kX = 0, kOut = 1, kResidual = 2, kResidualOut = 3, kWeight = 4, kB
 // that need more registers: those that hold a residual for a while, or more bytes, or go over rows of any
 // strides; for blocks of a warp, of which there are never so many; and for other chips than SM 90, whose
 // compilers need more.
-template <typename T, int kVector, int kItems, int kBlock, bool kUnit, bool kAdds>
-constexpr int kNormBlocks =
-    sizeof(T) == 2 && kVector == 8 && kItems > 0 && kItems <= 32 && kBlock >= 64 && kBlock <= 512 && kUnit &&
-            !kAdds && __CUDA_ARCH__ == 900
-        ? 1536 / kBlock
-        : 0;
+template <typename T, int kVector, int kItems, int kBlock, int kForm, bool kAdds>
+constexpr int kNormBlocks = sizeof(T) == 2 && kVector == 8 && kItems > 0 && kItems <= 32 && kBlock >= 64 &&
+                                    kBlock <= 512 && kForm != kAnyRows && !kAdds && __CUDA_ARCH__ == 900
+                                ? 1536 / kBlock
+                                : 0;
 
 // The elements of a weight or a bias that belong to a piece of a row.
 template <typename T, int kVector>
@@ -64,13 +64,14 @@ struct WeightRow<T, kVector, kItems, kThreads, true> {
   HeldPiece<T, kVector> pieces[kLoads];
   T edge;
 
-  __device__ WeightRow(const T* weight, long long stride, const RowPlaces<kVector, kThreads>& places) {
+  template <typename Places>
+  __device__ WeightRow(const T* weight, long long stride, const Places& places) {
     if (weight == nullptr) return;
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) {
       if (places.has(k)) pieces[k].load(weight + places.at(k) * stride);
     }
-    if (kVector > 1 && places.edge_at >= 0) edge = weight[places.edge_at * stride];
+    if (Places::kHasEdges && places.edge_at >= 0) edge = weight[places.edge_at * stride];
   }
   __device__ WeightPiece<T, kVector> at(const RowPiece<kVector>& piece) const {
     return {pieces[piece.slot], edge};

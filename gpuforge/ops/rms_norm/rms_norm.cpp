@@ -27,7 +27,7 @@ void rms_norm(Array& out, const Array& x, const Array* weight, std::optional<Res
   const auto kernel =
       norm_kernel(context, kName, options.variant, x.dtype(), plan.config, residual.has_value());
   launch_rows<kNormArrays>(*kernel, row_launch(plan.problem, plan.config), stream, plan.rows,
-                           plan.config.unit, out, x, address_of(weight), address_of(arrays.residual),
+                           plan.config.form, out, x, address_of(weight), address_of(arrays.residual),
                            address_of(arrays.residual_out), options.eps);
 }
 

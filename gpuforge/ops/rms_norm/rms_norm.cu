@@ -29,20 +29,21 @@ __global__ void __launch_bounds__(128)
   }
 }
 
-template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, bool kUnit, bool kAdds>
+template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm, bool kAdds>
 __global__ void __launch_bounds__(kThreads* kRows,
-                                  kNormBlocks<T, kVector, kItems, kThreads * kRows, kUnit, kAdds>)
+                                  kNormBlocks<T, kVector, kItems, kThreads * kRows, kForm, kAdds>)
     rms_norm(T* out, const T* x, const T* weight, const T* residual, T* residual_out, float eps,
-             const __grid_constant__ typename RowsOf<kNormArrays, kUnit>::Type rows) {
+             const __grid_constant__ typename RowsOf<kNormArrays, kForm>::Type rows) {
   using Group = RowGroup<kThreads, kRows, kColumns>;
   __shared__ typename Group::template Slots<float> slots;
   const bool present = Group::present(rows.count);
   begin_after_previous_kernel();
   const RowOffsets<kNormArrays> begin = row_offsets(rows, present ? Group::row() : 0);
-  using Row = HeldRow<T, kVector, kItems, kThreads>;
+  using Row = HeldRow<T, kVector, kItems, kThreads, kForm>;
   const typename Row::Places places(x + begin.at[kX], present ? rows.length : 0, Group::thread());
   const WeightRow<T, kVector, kItems, kThreads> factors(weight, axis_stride(rows, kWeight), places);
   Row row = norm_row<kAdds, Row, kVector>(x, residual, residual_out, rows, begin, places);
+  const float inverse_length = reciprocal(static_cast<float>(rows.length));
   float squares = 0;
   row.visit([&](const RowPiece<kVector>& piece) {
 #pragma unroll
@@ -51,7 +52,7 @@ __global__ void __launch_bounds__(kThreads* kRows,
     }
   });
   squares = Group::reduce(squares, Sum{}, slots);
-  const float scale = 1.0f / sqrtf(squares / static_cast<float>(rows.length) + eps);
+  const float scale = inverse_root(squares * inverse_length + eps);
   T* const to = out + begin.at[kOut];
   row.visit([&](RowPiece<kVector>& piece) {
     const WeightPiece<T, kVector> factor = factors.at(piece);

@@ -141,7 +141,7 @@ void rms_norm_backward(Array& dx, Array* dweight, const Array& dy, const Array& 
   const auto kernels = rms_backward_kernels(context, options.variant, x.dtype(), config, weight != nullptr);
   if (weight == nullptr) {
     const device::Address none = 0;
-    launch_rows<kRmsArrays>(*kernels[0], row_launch(problem, config), stream, rows, config.unit, dx, none, dy,
+    launch_rows<kRmsArrays>(*kernels[0], row_launch(problem, config), stream, rows, config.form, dx, none, dy,
                             x, none, options.eps);
     return;
   }
@@ -149,7 +149,7 @@ void rms_norm_backward(Array& dx, Array* dweight, const Array& dy, const Array& 
   const RowPieces pieces = rms_backward_pieces(rows.count, options.variant);
   const Array scales = empty(owner, {rows.count}, DType::f32, stream, options.scratch);
   const Array partials = empty(owner, {pieces.count, rows.length}, DType::f32, stream, options.scratch);
-  launch_rows<kRmsArrays>(*kernels[0], row_launch(problem, config), stream, rows, config.unit, dx, scales, dy,
+  launch_rows<kRmsArrays>(*kernels[0], row_launch(problem, config), stream, rows, config.form, dx, scales, dy,
                           x, *weight, options.eps);
   (*kernels[1])(partials_launch(rows, pieces), stream, partials, scales, dy, x, pieces.rows,
                 device_rows<kRmsArrays>(rows));

@@ -2,6 +2,7 @@
 //   dx = r * (dy * weight - x * r^2 * mean(dy * weight * x)),   dweight = sum over the rows of dy * x * r.
 // dx: 3 * sizeof(T) bytes an element where the rows are held, 10 operations, in float. dweight reads dy and x
 // again, in pieces of rows, and adds the pieces up: 3 operations an element.
+#include "gpuforge/kernels/approximate.cuh"
 #include "gpuforge/kernels/row_group.cuh"
 
 namespace gpuforge {
@@ -37,12 +38,13 @@ __global__ void __launch_bounds__(128)
   if (scales != nullptr) scales[row] = scale;
 }
 
-template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, bool kUnit = false>
+template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm = kAnyRows>
 __global__ void __launch_bounds__(kThreads* kRows)
     rms_backward(T* dx, float* scales, const T* dy, const T* x, const T* weight, float eps,
-                 const __grid_constant__ typename RowsOf<kArrays, kUnit>::Type rows) {
+                 const __grid_constant__ typename RowsOf<kArrays, kForm>::Type rows) {
   using Group = RowGroup<kThreads, kRows, kColumns>;
-  using Row = HeldRow<T, kVector, kItems, kThreads, (kThreads > 512 ? 1 : 2)>;  // of three arrays: no spills
+  using Row =
+      HeldRow<T, kVector, kItems, kThreads, kForm, (kThreads > 512 ? 1 : 2)>;  // of three arrays: no spills
   __shared__ typename Group::template Slots<FloatPair> slots;
   const bool present = Group::present(rows.count);
   const long long present_length = present ? rows.length : 0;
@@ -65,9 +67,9 @@ __global__ void __launch_bounds__(kThreads* kRows)
     }
   });
   sums = Group::reduce(sums, Both<Sum, Sum>{}, slots);
-  const float length = static_cast<float>(rows.length);
-  const float scale = 1.0f / sqrtf(sums.first / length + eps);
-  const float slope = scale * scale * (sums.second / length);
+  const float inverse_length = reciprocal(static_cast<float>(rows.length));
+  const float scale = inverse_root(sums.first * inverse_length + eps);
+  const float slope = scale * scale * (sums.second * inverse_length);
   T* const to = dx + begin.at[kDx];
   x_row.visit([&](RowPiece<kVector>& piece) {
     float gradients[kVector], factors[kVector];

@@ -1,6 +1,7 @@
 // out = exp(x - m) / sum(exp(x - m)) with m the maximum, along the rows of views of any strides. A row that
-// is held is read once and written once: 2 * sizeof(T) bytes an element; a streamed one is read twice. Two
-// exponentials and some ten other operations an element, in float.
+// is held is read once and written once: 2 * sizeof(T) bytes an element; a streamed one is read twice. One or
+// two exponentials and some ten other operations an element, in float.
+#include "gpuforge/kernels/approximate.cuh"
 #include "gpuforge/kernels/row_group.cuh"
 
 namespace gpuforge {
@@ -22,12 +23,6 @@ __device__ inline float exp_base(float maximum) {
   return is_infinite(maximum) ? 0.0f : maximum;
 }
 
-// Without a branch, in which lanes would part.
-__device__ inline float rescale(float from, float to) {
-  const float factor = expf(from - to);
-  return from == to ? 1.0f : factor;  // also when both are infinite
-}
-
 // exp(value) for value <= 0, times a constant that a softmax divides by again. For results of 16 bits it is
 // within 2^-17 of itself, and 2 instructions where expf has 8: with two exponentials an element, those would
 // take longer than memory does. The constant keeps everything that bf16 can hold away from where small
@@ -43,14 +38,26 @@ __device__ inline float scaled_exp(float value) {
     return result;
   }
 }
+// The same without the constant.
+template <typename T>
+__device__ inline float exp_of(float value) {
+  return sizeof(T) == 4 ? expf(value) : scaled_exp<T>(value) * 0x1p-24f;
+}
+// Without a branch, in which lanes would part.
+template <typename T>
+__device__ inline float rescale(float from, float to) {
+  const float factor = exp_of<T>(from - to);
+  return from == to ? 1.0f : factor;  // also when both are infinite
+}
 
+template <typename T>
 struct JoinSoftmax {
   __device__ static SoftmaxState identity() { return {narrow::float_of(0xff800000u), 0.0f}; }
   // Without a fused multiply-add, which would make (a, b) differ from (b, a).
   __device__ SoftmaxState operator()(SoftmaxState a, SoftmaxState b) const {
     const float maximum = fmaxf(a.maximum, b.maximum);
-    return {maximum, __fadd_rn(__fmul_rn(a.sum, rescale(a.maximum, maximum)),
-                               __fmul_rn(b.sum, rescale(b.maximum, maximum)))};
+    return {maximum, __fadd_rn(__fmul_rn(a.sum, rescale<T>(a.maximum, maximum)),
+                               __fmul_rn(b.sum, rescale<T>(b.maximum, maximum)))};
   }
 };
 
@@ -60,10 +67,10 @@ __device__ inline SoftmaxState shuffle_xor(SoftmaxState value, int distance) {
 
 // What reductions call for the states of neighbouring lanes. The maximum first: an exponential a lane, where
 // joining two and two would take two at every step.
-template <int kWidth>
-__device__ inline SoftmaxState warp_reduce(SoftmaxState state, JoinSoftmax) {
+template <int kWidth, typename T>
+__device__ inline SoftmaxState warp_reduce(SoftmaxState state, JoinSoftmax<T>) {
   const float maximum = warp_reduce<kWidth>(state.maximum, Max{});
-  return {maximum, warp_reduce<kWidth>(state.sum * rescale(state.maximum, maximum), Sum{})};
+  return {maximum, warp_reduce<kWidth>(state.sum * rescale<T>(state.maximum, maximum), Sum{})};
 }
 
 // fmaxf drops NaNs, and the sum keeps them.
@@ -87,7 +94,7 @@ __device__ inline float sum_of_exp(const RowPiece<kVector>& piece, float base) {
 
 // What scaled_exp(x - maximum) is multiplied with: NaN when the row has an infinite maximum.
 __device__ inline float softmax_factor(SoftmaxState state) {
-  return is_infinite(state.maximum) ? narrow::float_of(0x7fffffffu) : 1.0f / state.sum;
+  return is_infinite(state.maximum) ? narrow::float_of(0x7fffffffu) : reciprocal(state.sum);
 }
 
 template <typename T, int kVector>
@@ -118,16 +125,16 @@ __global__ void __launch_bounds__(128)
 }
 
 // kThreads threads a row, three times over memory.
-template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, bool kUnit = false>
+template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm = kAnyRows>
 __global__ void __launch_bounds__(kThreads* kRows)
-    softmax_safe(T* out, const T* x, const __grid_constant__ typename RowsOf<2, kUnit>::Type rows) {
+    softmax_safe(T* out, const T* x, const __grid_constant__ typename RowsOf<2, kForm>::Type rows) {
   static_assert(kItems == 0, "this one holds nothing");
   using Group = RowGroup<kThreads, kRows, kColumns>;
   __shared__ typename Group::template Slots<float> maximum_slots, sum_slots;
   const bool present = Group::present(rows.count);
   const RowOffsets<2> begin = row_offsets(rows, present ? Group::row() : 0);
-  HeldRow<T, kVector, 0, kThreads> row(x + begin.at[0], axis_stride(rows, 0), present ? rows.length : 0,
-                                       Group::thread());
+  HeldRow<T, kVector, 0, kThreads, kForm> row(x + begin.at[0], axis_stride(rows, 0),
+                                              present ? rows.length : 0, Group::thread());
   float maximum = narrow::float_of(0xff800000u);
   row.visit([&](const RowPiece<kVector>& piece) { maximum = maximum_of(maximum, piece); });
   maximum = Group::reduce(maximum, Max{}, maximum_slots);
@@ -142,38 +149,82 @@ __global__ void __launch_bounds__(kThreads* kRows)
   });
 }
 
+// exp(x - maximum) of a thread's elements, in floats, the maximum being their own. Of 16-bit elements many
+// would take twice the registers of the row itself; where it does not keep them, they are made again.
+template <typename T, int kVector, int kItems>
+struct HeldExps {
+  static constexpr bool kKeeps = kItems > 0 && (sizeof(T) == 4 || kItems <= 16);
+  float values[kKeeps ? kItems : 1];
+  float edge;
+  float maximum;
+
+  __device__ float sum_of(const RowPiece<kVector>& piece) {
+    const float base = exp_base(maximum);
+    float sum = 0;
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) {
+      if (i < piece.count) {
+        const float value = exp_of<T>(piece.values[i] - base);
+        sum += value;
+        (piece.count == kVector ? values[piece.slot * kVector + i] : edge) = value;
+      }
+    }
+    return sum;
+  }
+  __device__ void get(RowPiece<kVector>& piece, float factor) const {
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) {
+      if (i < piece.count)
+        piece.values[i] = factor * (piece.count == kVector ? values[piece.slot * kVector + i] : edge);
+    }
+  }
+};
+
 // kThreads threads a row, of each of kCluster blocks: maximum and sum in one go, then the results, from
 // registers or from memory again.
-template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, bool kUnit = false,
+template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm = kAnyRows,
           int kCluster = 1>
 __global__ void __launch_bounds__(kThreads* kRows, cluster::kBlocksBeside<kThreads, kCluster>)
-    softmax_online(T* out, const T* x, const __grid_constant__ typename RowsOf<2, kUnit>::Type rows) {
+    softmax_online(T* out, const T* x, const __grid_constant__ typename RowsOf<2, kForm>::Type rows) {
   using Group = RowGroup<kThreads, kRows, kColumns, kCluster>;
   __shared__ typename Group::template Slots<SoftmaxState> slots;
   Group::begin(slots);
   const bool present = Group::present(rows.count);
   begin_after_previous_kernel();
   const RowOffsets<2> begin = row_offsets(rows, present ? Group::row() : 0);
-  HeldRow<T, kVector, kItems, Group::kTeam> row(x + begin.at[0], axis_stride(rows, 0),
-                                                present ? rows.length : 0, Group::thread());
-  SoftmaxState state = JoinSoftmax::identity();
+  HeldRow<T, kVector, kItems, Group::kTeam, kForm> row(x + begin.at[0], axis_stride(rows, 0),
+                                                       present ? rows.length : 0, Group::thread());
+  SoftmaxState state = JoinSoftmax<T>::identity();
+  using Exps = HeldExps<T, kVector, kItems>;
+  Exps exps;
   if constexpr (kItems > 0) {
     row.visit([&](const RowPiece<kVector>& piece) { state.maximum = maximum_of(state.maximum, piece); });
-    const float base = exp_base(state.maximum);
-    row.visit([&](const RowPiece<kVector>& piece) { state.sum += sum_of_exp<T>(piece, base); });
+    exps.maximum = state.maximum;
+    row.visit([&](const RowPiece<kVector>& piece) {
+      if constexpr (Exps::kKeeps) {
+        state.sum += exps.sum_of(piece);
+      } else {
+        state.sum += sum_of_exp<T>(piece, exp_base(exps.maximum));
+      }
+    });
   } else {
     row.visit([&](const RowPiece<kVector>& piece) {
       const float maximum = maximum_of(state.maximum, piece);
-      state.sum = state.sum * rescale(state.maximum, maximum) + sum_of_exp<T>(piece, exp_base(maximum));
+      state.sum = state.sum * rescale<T>(state.maximum, maximum) + sum_of_exp<T>(piece, exp_base(maximum));
       state.maximum = maximum;
     });
   }
   Group::meet();
-  state = Group::reduce(state, JoinSoftmax{}, slots);
-  const float factor = softmax_factor(state);
+  state = Group::reduce(state, JoinSoftmax<T>{}, slots);
+  float factor = softmax_factor(state);
+  if constexpr (Exps::kKeeps) factor *= rescale<T>(exps.maximum, state.maximum);
   T* const to = out + begin.at[1];
   row.visit([&](RowPiece<kVector>& piece) {
-    to_softmax<T>(piece, state.maximum, factor);
+    if constexpr (Exps::kKeeps) {
+      exps.get(piece, factor);
+    } else {
+      to_softmax<T>(piece, state.maximum, factor);
+    }
     write_row(to, axis_stride(rows, 1), piece);
   });
 }

@@ -72,7 +72,7 @@ void softmax_online_backward(Array& dx, const Array& dy, const Array& y,
   if (facts.kind == device::DeviceKind::cpu) return softmax_online_backward_cpu(dx, dy, y, rows, stream);
 
   const auto kernel = softmax_backward_kernel(context, options.variant, y.dtype(), config);
-  launch_rows<3>(*kernel, row_launch(problem, config), stream, rows, config.unit, dx, dy, y);
+  launch_rows<3>(*kernel, row_launch(problem, config), stream, rows, config.form, dx, dy, y);
 }
 
 Array softmax_online_backward(const Array& dy, const Array& y, const SoftmaxOnlineBackwardOptions& options,

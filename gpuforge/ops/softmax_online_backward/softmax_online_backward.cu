@@ -28,24 +28,24 @@ __global__ void __launch_bounds__(128)
 
 // Where dy is held: as y, which is a Row, or in shared memory, where the registers of a cluster are full of
 // y.
-template <typename Row, typename T, int kVector, int kItems, int kThreads, int kCluster>
+template <typename Row, typename T, int kVector, int kItems, int kThreads, int kForm, int kCluster>
 struct GradientRow {
-  using Type = SharedRow<T, kVector, kItems, kThreads * kCluster, kThreads>;
+  using Type = SharedRow<T, kVector, kItems, kThreads * kCluster, kThreads, kForm>;
 };
-template <typename Row, typename T, int kVector, int kItems, int kThreads>
-struct GradientRow<Row, T, kVector, kItems, kThreads, 1> {
+template <typename Row, typename T, int kVector, int kItems, int kThreads, int kForm>
+struct GradientRow<Row, T, kVector, kItems, kThreads, kForm, 1> {
   using Type = Row;
 };
 
 // kThreads threads a row, of each of kCluster blocks.
-template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, bool kUnit = false,
+template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm = kAnyRows,
           int kCluster = 1>
 __global__ void __launch_bounds__(kThreads* kRows,
                                   cluster::kBlocksBeside<kThreads, kCluster, kThreads * kItems * sizeof(T)>)
     softmax_backward(T* dx, const T* dy, const T* y,
-                     const __grid_constant__ typename RowsOf<3, kUnit>::Type rows) {
+                     const __grid_constant__ typename RowsOf<3, kForm>::Type rows) {
   using Group = RowGroup<kThreads, kRows, kColumns, kCluster>;
-  using Row = HeldRow<T, kVector, kItems, Group::kTeam, (kThreads > 512 ? 2 : 4)>;  // no spills
+  using Row = HeldRow<T, kVector, kItems, Group::kTeam, kForm, (kThreads > 512 ? 2 : 4)>;  // no spills
   __shared__ typename Group::template Slots<float> slots;
   Group::begin(slots);
   const bool present = Group::present(rows.count);
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kThreads* kRows,
   begin_after_previous_kernel();
   const RowOffsets<3> begin = row_offsets(rows, present ? Group::row() : 0);
   const typename Row::Places places(y + begin.at[0], length, Group::thread());
-  const typename GradientRow<Row, T, kVector, kItems, kThreads, kCluster>::Type dy_row(
+  const typename GradientRow<Row, T, kVector, kItems, kThreads, kForm, kCluster>::Type dy_row(
       dy + begin.at[1], axis_stride(rows, 1), places);
   Row y_row(y + begin.at[0], axis_stride(rows, 0), places);
   if constexpr (kCluster > 1) dy_row.wait();
