@@ -56,7 +56,7 @@ TEST_F(CudaDeviceTest, FactsComeFromTheDriver) {
   EXPECT_EQ(facts.memory_bytes, std::size_t{8} << 30);
   EXPECT_EQ(facts.multiprocessors, 132);
   EXPECT_EQ(facts.launch.max_shared_per_block, 227u * 1024);
-  EXPECT_EQ(facts.launch.max_cluster_blocks, 8u);
+  EXPECT_EQ(facts.launch.max_cluster_blocks, 16u);
   EXPECT_TRUE(facts.cluster_launch && facts.cooperative_launch && facts.stream_ordered_memory);
   EXPECT_EQ(facts.driver_version, 13000);
 }

@@ -5,7 +5,8 @@ namespace gpuforge::device {
 namespace {
 
 // The largest cluster every GPU that has clusters can schedule.
-constexpr std::uint32_t kPortableClusterBlocks = 8;
+// Of Hopper and of the Blackwells for data centres, where the driver is asked for it.
+constexpr std::uint32_t kWideClusterBlocks = 16;
 
 }  // namespace
 
@@ -69,7 +70,8 @@ DeviceFacts cuda_device_facts(const cuda::Driver& driver, int ordinal) {
   launch.max_shared_per_block = bytes(DeviceAttribute::max_shared_memory_per_block_optin);
   launch.max_shared_per_multiprocessor = bytes(DeviceAttribute::max_shared_memory_per_multiprocessor);
   launch.warp_size = count(DeviceAttribute::warp_size);
-  launch.max_cluster_blocks = facts.cluster_launch ? kPortableClusterBlocks : 0;
+  const bool wide = facts.compute_major == 9 || facts.compute_major == 10;
+  launch.max_cluster_blocks = !facts.cluster_launch ? 0 : wide ? kWideClusterBlocks : kPortableClusterBlocks;
   launch.cooperative = facts.cooperative_launch;
   return facts;
 }

@@ -164,6 +164,16 @@ void CudaFunction::raise_dynamic_shared(std::size_t bytes) const {
   allowed_dynamic_shared_.store(bytes, std::memory_order_release);
 }
 
+void CudaFunction::allow_wide_clusters() const {
+  device().driver().func_set_attribute(
+      [&] {
+        return format_text("more than {} blocks a cluster for kernel {} on {}", kPortableClusterBlocks,
+                           facts_.name, device().name());
+      },
+      raw_, FunctionAttribute::non_portable_cluster_size_allowed, 1);
+  allowed_wide_clusters_.store(true, std::memory_order_release);
+}
+
 int CudaFunction::max_active_blocks(int threads_per_block, std::size_t dynamic_shared_bytes) const {
   const CudaDevice& own = device();
   GPUFORGE_CHECK(threads_per_block >= 1 && static_cast<std::uint32_t>(threads_per_block) <=

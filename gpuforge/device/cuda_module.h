@@ -45,15 +45,22 @@ class CudaFunction final : public Function {
   void allow_dynamic_shared(std::size_t bytes) const {
     if (bytes > allowed_dynamic_shared_.load(std::memory_order_acquire)) raise_dynamic_shared(bytes);
   }
+  // Nor does it take more blocks a cluster than every device has, unasked.
+  void allow_cluster(const Dim3& cluster) const {
+    if (cluster.count() > kPortableClusterBlocks && !allowed_wide_clusters_.load(std::memory_order_acquire))
+      allow_wide_clusters();
+  }
 
  private:
   void raise_dynamic_shared(std::size_t bytes) const;
+  void allow_wide_clusters() const;
 
   const std::shared_ptr<CudaModule> module_;
   const cuda::RawFunction raw_;
   FunctionFacts facts_;
   mutable std::mutex mutex_;
   mutable std::atomic<std::size_t> allowed_dynamic_shared_ = 0;
+  mutable std::atomic<bool> allowed_wide_clusters_ = false;
 };
 
 // An Error unless `image` is PTX text, or a cubin or fatbin that is all there: the driver is given no size

@@ -224,6 +224,7 @@ void CudaStream::launch(const Function& function, const LaunchConfig& config,
   std::array<cuda::LaunchAttribute, 3> attributes;
   unsigned count = 0;
   if (clustered) {
+    kernel->allow_cluster(config.cluster);
     attributes[count].id = cuda::LaunchAttributeId::cluster_dimension;
     attributes[count++].value.cluster = {config.cluster.x, config.cluster.y, config.cluster.z};
   }

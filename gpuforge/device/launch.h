@@ -27,6 +27,8 @@ struct LaunchConfig {
   bool programmatic = false;  // programmatic dependent launch: may start before the previous kernel ends
 };
 
+inline constexpr std::uint32_t kPortableClusterBlocks = 8;  // that every device with clusters has
+
 struct LaunchLimits {
   Dim3 max_grid{2147483647, 65535, 65535};
   Dim3 max_block{1024, 1024, 64};

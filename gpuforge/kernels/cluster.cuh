@@ -4,13 +4,15 @@
 
 namespace gpuforge::cluster {
 
-// For __launch_bounds__: so many blocks that a multiprocessor has 1024 threads, with 64 registers each.
-// While one waits for the others of its cluster, another one has memory busy. 0 (not a word about it, where 1
-// would allow more registers) without a cluster, and on chips whose shared memory has no room for two.
-template <int kThreads, int kCluster, int kSharedBytes = 0>
-constexpr int kBlocksBeside = kCluster > 1 && (kSharedBytes <= 32 * 1024 || __CUDA_ARCH__ < 1200)
-                                  ? 1024 / kThreads
-                                  : 0;
+// For __launch_bounds__: so many blocks that a multiprocessor has 1024 threads, with 64 registers each, or
+// 1536 with 40 where that is enough. While one waits for the others of its cluster, another one has memory
+// busy. 0 (not a word about it, where 1 would allow more registers) without a cluster, and on chips whose
+// shared memory has no room for two.
+template <int kThreads, int kCluster, int kHeldBytes, int kSharedBytes = 0>
+constexpr int kBlocksBeside =
+    kCluster == 1 || (kSharedBytes > 32 * 1024 && __CUDA_ARCH__ >= 1200)
+        ? 0
+        : (kHeldBytes <= 64 && __CUDA_ARCH__ == 900 && kThreads <= 512 ? 1536 : 1024) / kThreads;
 
 // Of this block among those of its cluster.
 __device__ inline int rank() {

@@ -25,7 +25,7 @@ struct RowGroup {
   static_assert(kBlock % kWarp == 0, "whole warps");
   static_assert(kCluster == 1 || (kRows == 1 && !kColumns), "a cluster has one row of neighbours");
   static constexpr int kWarps = kBlock / kWarp;
-  static constexpr int kSlots = kColumns ? kBlock : kWarps * kCluster;
+  static constexpr int kSlots = kColumns ? kBlock : kWarps;
 
   __device__ static int thread() {
     const int in_block = static_cast<int>(kColumns ? threadIdx.x / kRows : threadIdx.x % kThreads);
@@ -45,6 +45,7 @@ struct RowGroup {
   template <typename T>
   struct Slots {
     T values[kSlots];
+    T of_blocks[kCluster];  // of a cluster
     cluster::Arrivals arrivals;
   };
   // Blocks send values into each other's slots, which are there once a block has begun: nobody waits for that
@@ -52,7 +53,7 @@ struct RowGroup {
   template <typename... AllSlots>
   __device__ static void begin(AllSlots&... all) {
     if constexpr (kCluster > 1) {
-      if (threadIdx.x == 0) (cluster::expect(&all.arrivals, sizeof(all.values)), ...);
+      if (threadIdx.x == 0) (cluster::expect(&all.arrivals, sizeof(all.of_blocks)), ...);
       __syncwarp();
       cluster::begin();
     }
@@ -78,24 +79,23 @@ struct RowGroup {
     } else if constexpr (kTeam <= kWarp) {
       return warp_reduce<kTeam>(value, op);
     } else {
+      constexpr int kOfRow = kThreads / kWarp;  // warps of this block
+      const int lane = thread % kWarp;
       value = warp_reduce<kWarp>(value, op);
+      if (lane == 0) slots.values[thread / kWarp] = value;
+      __syncthreads();
+      const T* const own = slots.values + thread / kThreads * kOfRow;
       if constexpr (kCluster == 1) {
-        if (thread % kWarp == 0) slots.values[thread / kWarp] = value;
-        __syncthreads();
+        return warp_reduce<kOfRow>(own[lane % kOfRow], op);
       } else {
-        // Every warp sends its value to every block, its own as well: one way, and nobody waits for more.
-        const int to = thread % kWarp;
-        T* const slot = &slots.values[cluster::rank() * kWarps + thread / kWarp];
-        if (to < kCluster) cluster::send(slot, &slots.arrivals, to, value);
+        if (thread < kWarp) {
+          value = warp_reduce<kOfRow>(own[lane % kOfRow], op);
+          // To every block, its own as well: one way, and nobody waits for more.
+          if (lane < kCluster) cluster::send(&slots.of_blocks[cluster::rank()], &slots.arrivals, lane, value);
+        }
         cluster::wait_for(&slots.arrivals);
+        return warp_reduce<kCluster>(slots.of_blocks[lane % kCluster], op);
       }
-      constexpr int kEach = kTeam / kWarp;  // values of a row
-      constexpr int kWidth = kEach < kWarp ? kEach : kWarp;
-      const T* const own = slots.values + thread / kThreads * kEach;
-      value = own[thread % kWidth];
-#pragma unroll 1
-      for (int i = kWidth; i < kEach; i += kWidth) value = op(value, own[i + thread % kWidth]);
-      return warp_reduce<kWidth>(value, op);
     }
   }
 };

@@ -10,7 +10,10 @@
 namespace gpuforge::ops {
 namespace {
 
-constexpr int kHeldBytes = 64;  // of a row, a thread: a residual is held beside it for a while
+// Of a row, a thread. With a residual, which is held beside it for a while, with rows of any strides, which
+// take registers to find, or with more than 512 threads, more would spill.
+constexpr int kHeldBytes = 64, kMoreHeldBytes = 128;
+constexpr std::int64_t kMostBytesWithMore = 512 * kMoreHeldBytes;  // of a row
 
 struct NormFile {
   std::string_view op;
@@ -37,6 +40,13 @@ Strides along_last_axis(const Shape& shape, std::int64_t stride) {
 void check_variant(std::string_view op, std::string_view variant) {
   GPUFORGE_CHECK(variant == "best" || variant == "naive", "{}: there is no variant '{}'; it has best, naive",
                  op, variant);
+}
+
+RowProblem with_more_held(RowProblem problem, bool residual) {
+  const std::int64_t bytes = problem.length * static_cast<std::int64_t>(element_bytes(problem.dtype));
+  if (!residual && problem.form != RowForm::any && bytes <= kMostBytesWithMore)
+    problem.held_bytes = kMoreHeldBytes;
+  return problem;
 }
 
 std::optional<Array> copy_of(const Array* array) {
@@ -93,7 +103,8 @@ RowProblem norm_problem(std::string_view op, const Rows& rows, const NormArrays&
   for (std::size_t i = 0; i < kNormArrays; ++i) {
     if (list[i] != nullptr) starts[count++] = {i, list[i]->address(), element_bytes(dtype)};
   }
-  return row_problem(op, rows, std::span(starts).first(count), dtype, kHeldBytes);
+  return with_more_held(row_problem(op, rows, std::span(starts).first(count), dtype, kHeldBytes),
+                        arrays.residual != nullptr);
 }
 
 RowProblem norm_problem(std::string_view op, const Shape& shape, DType dtype, std::string_view variant) {
@@ -102,7 +113,7 @@ RowProblem norm_problem(std::string_view op, const Shape& shape, DType dtype, st
   const Strides strides = row_major_strides(shape);
   const Rows rows = make_rows(shape, {strides, along_last_axis(shape, 1)}, shape.size() - 1);
   const RowStart starts[] = {{0, 0, element_bytes(dtype)}, {1, 0, element_bytes(dtype)}};
-  return row_problem(op, rows, starts, dtype, kHeldBytes);
+  return with_more_held(row_problem(op, rows, starts, dtype, kHeldBytes), false);
 }
 
 NormPlan plan_norm(std::string_view op, const NormArrays& arrays, float eps, std::string_view variant,

@@ -12,9 +12,10 @@ namespace {
 
 constexpr int kMaxThreads = 1024;  // of a block
 constexpr int kMaxVectorBytes = 16;
-constexpr int kNaiveThreads = 128;  // launch bound of the naive kernels
-constexpr int kLeastThreads = 8;    // of a row whose elements are neighbours
-constexpr int kBytesAThread = 64;   // of a row, where nothing speaks against it: see choose_rows
+constexpr int kThreadsBeside = 512;  // of a block that is not alone on its multiprocessor
+constexpr int kNaiveThreads = 128;   // launch bound of the naive kernels
+constexpr int kLeastThreads = 8;     // of a row whose elements are neighbours
+constexpr int kBytesAThread = 32;    // of a row, where nothing speaks against it: see choose_rows
 
 bool is_power_of_two(std::int64_t value, std::int64_t least, std::int64_t most) {
   return value >= least && value <= most && (value & (value - 1)) == 0;
@@ -68,10 +69,13 @@ bool fits(const RowConfig& config, const RowProblem& problem) {
          config.items <= most_items(problem, config.vector, config.cluster) && holds_row(config, problem);
 }
 
-// A cluster's rows are long: it does not matter how soon a thread has found its own, and with Rows it needs
-// fewer registers.
+// A cluster's rows are long: it does not matter how soon a thread has found its own. Of the kernels with as
+// many threads and registers as there are, those for whole rows spill (SM 86).
 RowForm form_of(const RowConfig& config, const RowProblem& problem) {
-  return config.cluster == 1 ? problem.form : RowForm::any;
+  if (config.cluster > 1 && problem.form == RowForm::unit) return RowForm::any;
+  const bool full = config.threads > kThreadsBeside && config.items * bytes_of(problem.dtype) > 64;
+  if (config.cluster == 1 && problem.form == RowForm::whole && full) return RowForm::unit;
+  return problem.form;
 }
 
 [[noreturn]] void refuse(const RowProblem& problem, std::string_view key, std::int64_t value) {
@@ -109,19 +113,26 @@ RowChoice choose_columns(const RowProblem& problem) {
 // A row kernel is fast when three things hold on every multiprocessor (SM):
 // - Enough bytes are on their way. 4.8 TB/s with some 700 ns of latency are 25 KB for each of 132 SMs, all
 //   the time; a thread asks for memory only at its beginning, so two or three times that should be resident.
-//   With 64 bytes of a row a thread, as loads of 16, our kernels need 40 to 63 registers: 32 to 48 warps
-//   fit, 64 to 96 KB of every array. With 32 bytes it is half of that: registers that hold no data are the
-//   most of them.
+//   With 32 bytes of a row a thread, as loads of 16, our kernels need up to 40 registers: 48 warps fit, 48
+//   KB of every array. More of it makes no more speed, but an end when the last blocks are on their way
+//   alone: rows of 2 to 16 KB take 1 to 4 % longer with 64 bytes.
 // - Few instructions an element. An SM has 4 a cycle and memory brings some 18 bytes: f16 in and out leaves
-//   29 for each element. Finding the row, its edges and the reductions are some 150 a thread whatever it
-//   holds: 5 an element of 32, 19 of 8.
+//   29 for each element. Finding the row and the reductions are some 100 a thread whatever it holds: 6 an
+//   element of 16, 12 of 8.
 // - Not everything waits at once. Rows of a warp or less need no barrier; a block of more than 512 threads
 //   is alone on its SM, which has nothing to do while that block waits, so longer rows rather have more
 //   bytes a thread where the kernel can hold them.
 //
-// Rows that are too long for 512 threads are held by a cluster of blocks, so that still two blocks fit on an
-// SM: one of them waits for the rest of its row while the other one's is on the way.
-constexpr int kThreadsBeside = 512;
+// Rows that are too long for 512 threads are held by a cluster of blocks, so that still several blocks fit on
+// an SM: one of them waits for the rest of its row while the other one's is on the way. Small ones, with few
+// registers, are best.
+struct ClusterSize {
+  int threads;  // of a block
+  int bytes;    // of a row, a thread
+  int blocks;
+};
+constexpr ClusterSize kClusterSizes[] = {
+    {256, 64, kMostCluster}, {512, 128, 8}, {512, 128, kMostCluster}, {1024, 128, kMostCluster}};
 
 int most_cluster(const RowProblem& problem, const device::DeviceFacts& facts) {
   if (!facts.cluster_launch || !whole_loads(problem.vector, problem)) return 1;
@@ -138,10 +149,14 @@ std::optional<RowChoice> choose_cluster(const RowProblem& problem, const device:
   RowConfig config{.threads = kThreadsBeside, .rows = 1, .vector = problem.vector, .items = 0};
   config.items = most_items(problem, problem.vector);
   if (most_blocks == 1 || config.items == 0 || holds_row(config, problem)) return {};
-  config.cluster = 2;
-  config.items = most_items(problem, problem.vector, config.cluster);
-  while (config.cluster < most_blocks && !holds_row(config, problem)) config.cluster *= 2;
-  if (!holds_row(config, problem)) config.threads = kMaxThreads;
+  for (const ClusterSize& size : kClusterSizes) {
+    config.cluster = 2;
+    config.threads = size.threads;
+    config.items = std::min(most_items(problem, problem.vector, 2), size.bytes / bytes_of(problem.dtype));
+    while (config.cluster < std::min(most_blocks, size.blocks) && !holds_row(config, problem))
+      config.cluster *= 2;
+    if (holds_row(config, problem)) break;
+  }
   if (!holds_row(config, problem) || !has_shared_memory(config, problem, facts)) return {};
   // Few rows: more multiprocessors for each.
   while (2 * config.cluster <= most_blocks && config.items > config.vector &&
@@ -169,8 +184,9 @@ RowChoice choose_rows(const RowProblem& problem, const device::DeviceFacts& fact
   };
   int wanted = kBytesAThread / bytes_of(problem.dtype);
   if (problem.held_bytes > 0) wanted = std::min(wanted, most);
-  // Few rows: more threads for each, as long as one of an SM's four schedulers has no warp.
-  const std::int64_t enough = std::int64_t{multiprocessors} * 4 * 32;
+  // Few rows: more threads for each, as long as an SM's four schedulers have not four warps each. A warp
+  // alone has an instruction every 8 cycles.
+  const std::int64_t enough = std::int64_t{multiprocessors} * 4 * 4 * 32;
   while (wanted > config.vector && problem.count * threads_with(wanted) < enough) wanted /= 2;
   config.threads = threads_with(wanted);
   if (config.threads > kThreadsBeside && problem.count > multiprocessors &&
@@ -297,12 +313,17 @@ RowChoice choose_row_config(const RowProblem& problem, std::string_view variant,
   if (config != nullptr) {
     const RowConfig asked = row_config(*config, problem);
     const auto cluster = config->find("cluster");
-    if (cluster != config->end() && cluster->second > 1 && !facts.cluster_launch)
+    const std::int64_t blocks = cluster == config->end() ? 1 : cluster->second;
+    if (facts.cluster_launch && blocks > facts.launch.max_cluster_blocks)
+      throw Error(ErrorCode::unavailable,
+                  format_text("{}: cluster={} needs a GPU that has clusters of {} blocks; {} has {}",
+                              problem.op, blocks, blocks, facts.name, facts.launch.max_cluster_blocks));
+    if (blocks > 1 && !facts.cluster_launch)
       throw Error(
           ErrorCode::unavailable,
           format_text("{}: cluster={} needs a GPU that has clusters of blocks (SM 90 or newer); {} has "
                       "none",
-                      problem.op, cluster->second, facts.name));
+                      problem.op, blocks, facts.name));
     return {asked, "was asked for"};
   }
   if (const Config* const tuned = table.find_by([&] { return row_tuning_key(problem, variant); })) {

@@ -40,7 +40,7 @@ struct RowProblem {
   int cluster_held_bytes = 0;
   int cluster_shared_arrays = 0;
 };
-inline constexpr int kMostCluster = 8;  // that every device with clusters has
+inline constexpr int kMostCluster = 16;  // 8 are what every device with clusters has
 // Of the arrays that are there (`starts`); a load has at most 16 bytes.
 RowProblem row_problem(std::string_view op, const Rows& rows, std::span<const RowStart> starts, DType dtype,
                        int held_bytes);

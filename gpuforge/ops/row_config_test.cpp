@@ -31,7 +31,7 @@ device::DeviceFacts hopper() {
   facts.kind = device::DeviceKind::cuda;
   facts.name = "cuda:0";
   facts.cluster_launch = true;
-  facts.launch.max_cluster_blocks = 8;
+  facts.launch.max_cluster_blocks = 16;
   facts.launch.max_shared_per_block = 227 * 1024;
   return facts;
 }
@@ -62,11 +62,11 @@ RowChoice chosen(const RowProblem& problem, const TuningTable& table = {}) {
 
 TEST(RowConfig, RowsAreHeldAsLongAsTheyFit) {
   EXPECT_EQ(chosen(halves(4096, 1024)).config,
-            (RowConfig{.threads = 32, .rows = 4, .vector = 8, .items = 32}));
+            (RowConfig{.threads = 64, .rows = 2, .vector = 8, .items = 16}));
   EXPECT_EQ(chosen(halves(4096, 1024)).reason.text(),
-            "rows of 1024 are held by 32 threads, 32 elements each");
+            "rows of 1024 are held by 64 threads, 16 elements each");
   EXPECT_EQ(chosen(halves(16384, 4096)).config,
-            (RowConfig{.threads = 128, .rows = 1, .vector = 8, .items = 32}));
+            (RowConfig{.threads = 256, .rows = 1, .vector = 8, .items = 16}));
   EXPECT_EQ(chosen(halves(4096, 65536)).config,
             (RowConfig{.threads = 1024, .rows = 1, .vector = 8, .items = 64}));
   EXPECT_EQ(chosen(halves(4096, 65544)).config,
@@ -102,22 +102,31 @@ TEST(RowConfig, LongRowsHaveMoreBytesAThread) {
 
 TEST(RowConfig, ClustersHoldWhatOutgrowsABlock) {
   EXPECT_EQ(chosen_on_hopper(clustered(4096, 32768)), cluster_of(1, 512, 64));
-  EXPECT_EQ(chosen_on_hopper(clustered(4096, 65536)), cluster_of(2, 512, 64));
-  EXPECT_EQ(chosen_on_hopper(clustered(1024, 131072)), cluster_of(4, 512, 64));
+  EXPECT_EQ(chosen_on_hopper(clustered(4096, 65536)), cluster_of(8, 256, 32));
+  EXPECT_EQ(chosen_on_hopper(clustered(1024, 131072)), cluster_of(16, 256, 32));
   EXPECT_EQ(chosen_on_hopper(clustered(512, 262144)), cluster_of(8, 512, 64));
-  EXPECT_EQ(chosen_on_hopper(clustered(512, 524288)), cluster_of(8, 1024, 64));
-  EXPECT_EQ(chosen_on_hopper(clustered(512, 600000)).items, 0);
-  EXPECT_EQ(chosen_on_hopper(clustered(512, 600000)).cluster, 1);
+  EXPECT_EQ(chosen_on_hopper(clustered(512, 524288)), cluster_of(16, 512, 64));
+  EXPECT_EQ(chosen_on_hopper(clustered(512, 1048576)), cluster_of(16, 1024, 64));
+  EXPECT_EQ(chosen_on_hopper(clustered(512, 1048584)).items, 0);
+  EXPECT_EQ(chosen_on_hopper(clustered(512, 1048584)).cluster, 1);
+  device::DeviceFacts portable = hopper();
+  portable.launch.max_cluster_blocks = 8;
+  EXPECT_EQ(choose_row_config(clustered(1024, 131072), "best", nullptr, portable, {}).config,
+            cluster_of(4, 512, 64));
+  EXPECT_EQ(choose_row_config(clustered(512, 524288), "best", nullptr, portable, {}).config,
+            cluster_of(8, 1024, 64));
   EXPECT_EQ(choose_row_config(clustered(512, 262144), "best", nullptr, hopper(), {}).reason.text(),
             "rows of 262144 are held by clusters of 8 blocks, 64 elements a thread");
   RowProblem unit = clustered(512, 262144);
   unit.form = RowForm::whole;
+  EXPECT_EQ(chosen_on_hopper(unit).form, RowForm::whole);
+  unit.form = RowForm::unit;
   EXPECT_EQ(chosen_on_hopper(unit).form, RowForm::any);
   unit.length = 1024;
-  EXPECT_EQ(chosen_on_hopper(unit).form, RowForm::whole);
+  EXPECT_EQ(chosen_on_hopper(unit).form, RowForm::unit);
   // Few rows: as many multiprocessors as there are.
-  EXPECT_EQ(chosen_on_hopper(clustered(1, 65536)), cluster_of(8, 512, 16));
-  EXPECT_EQ(chosen_on_hopper(clustered(30, 65536)), cluster_of(4, 512, 32));
+  EXPECT_EQ(chosen_on_hopper(clustered(1, 65536)), cluster_of(16, 256, 16));
+  EXPECT_EQ(chosen_on_hopper(clustered(30, 65536)), cluster_of(8, 256, 32));
   // Rows of single elements, devices without clusters, kernels without them.
   EXPECT_EQ(chosen_on_hopper(clustered(1024, 131072, 1)).cluster, 1);
   EXPECT_EQ(chosen(clustered(1024, 131072)).config.cluster, 1);
@@ -126,7 +135,7 @@ TEST(RowConfig, ClustersHoldWhatOutgrowsABlock) {
 
 TEST(RowConfig, ClustersOfTwoArraysUseSharedMemory) {
   EXPECT_EQ(chosen_on_hopper(clustered_pair(4096, 16384)), cluster_of(1, 512, 32));
-  EXPECT_EQ(chosen_on_hopper(clustered_pair(4096, 32768)), cluster_of(2, 512, 32));
+  EXPECT_EQ(chosen_on_hopper(clustered_pair(4096, 32768)), cluster_of(4, 256, 32));
   EXPECT_EQ(chosen_on_hopper(clustered_pair(512, 262144)), cluster_of(8, 512, 64));
   const device::LaunchConfig launch = row_launch(clustered_pair(512, 262144), cluster_of(8, 512, 64));
   EXPECT_EQ(launch.grid, (device::Dim3{4096, 1, 1}));
@@ -137,9 +146,9 @@ TEST(RowConfig, ClustersOfTwoArraysUseSharedMemory) {
   // A chip with less of it reads such rows twice.
   device::DeviceFacts small = hopper();
   small.launch.max_shared_per_block = 99 * 1024;
-  EXPECT_EQ(choose_row_config(clustered_pair(512, 524288), "best", nullptr, hopper(), {}).config,
-            cluster_of(8, 1024, 64));
-  EXPECT_EQ(choose_row_config(clustered_pair(512, 524288), "best", nullptr, small, {}).config.items, 0);
+  EXPECT_EQ(choose_row_config(clustered_pair(512, 1048576), "best", nullptr, hopper(), {}).config,
+            cluster_of(16, 1024, 64));
+  EXPECT_EQ(choose_row_config(clustered_pair(512, 1048576), "best", nullptr, small, {}).config.items, 0);
 }
 
 constexpr jit::FixedText kFile = "gpuforge/ops/softmax_online/softmax_online.cu";
@@ -176,11 +185,17 @@ TEST(RowConfig, ClustersNeedADeviceThatHasThem) {
   };
   EXPECT_THAT(refusal(config, halves(1, 100)), HasSubstr("cluster=2 ("));
   EXPECT_THAT(refusal(config, halves(1, 100)), HasSubstr("cluster: 1)"));
-  EXPECT_THAT(refusal({{"cluster", 16}}, clustered(1, 100)), HasSubstr("cluster=16 ("));
+  EXPECT_THAT(refusal({{"cluster", 32}}, clustered(1, 100)), HasSubstr("cluster=32 ("));
+  device::DeviceFacts portable = hopper();
+  portable.launch.max_cluster_blocks = 8;
+  const Config wide = to_config(cluster_of(16, 512, 64));
+  EXPECT_EQ(
+      error_of([&] { choose_row_config(clustered(1, 262144), "best", &wide, portable, {}); }),
+      "unavailable: softmax_online: cluster=16 needs a GPU that has clusters of 16 blocks; cuda:0 has 8");
   EXPECT_THAT(refusal({{"cluster", 2}, {"threads", 64}, {"rows", 1}, {"items", 0}}, clustered(1, 100)),
               HasSubstr("cluster=2 ("));
   EXPECT_THAT(refusal({{"cluster", 2}, {"threads", 64}, {"rows", 2}, {"items", 8}}, clustered(1, 100)),
-              HasSubstr("powers of two up to 8 with rows=1, columns=0, items"));
+              HasSubstr("powers of two up to 16 with rows=1, columns=0, items"));
 }
 
 TEST(RowConfig, ShortRowsShareAWarp) {
@@ -194,7 +209,7 @@ TEST(RowConfig, FewRowsHaveMoreThreads) {
   EXPECT_EQ(chosen(halves(64, 256)).config, (RowConfig{.threads = 32, .rows = 1, .vector = 8, .items = 8}));
   EXPECT_EQ(chosen(halves(300, 256)).config, (RowConfig{.threads = 32, .rows = 2, .vector = 8, .items = 8}));
   EXPECT_EQ(chosen(halves(4096, 2048)).config,
-            (RowConfig{.threads = 64, .rows = 2, .vector = 8, .items = 32}));
+            (RowConfig{.threads = 128, .rows = 1, .vector = 8, .items = 16}));
 }
 
 TEST(RowConfig, ColumnsHaveThreadsSideBySide) {

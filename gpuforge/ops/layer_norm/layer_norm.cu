@@ -50,7 +50,6 @@ __global__ void __launch_bounds__(kThreads* kRows,
   const WeightRow<T, kVector, kItems, kThreads> factors(weight, axis_stride(rows, kWeight), places);
   const WeightRow<T, kVector, kItems, kThreads> shifts(bias, axis_stride(rows, kBias), places);
   Row row = norm_row<kAdds, Row, kVector>(x, residual, residual_out, rows, begin, places);
-  const float inverse_length = reciprocal(static_cast<float>(rows.length));
   float sum = 0;
   row.visit([&](const RowPiece<kVector>& piece) {
 #pragma unroll
@@ -58,7 +57,8 @@ __global__ void __launch_bounds__(kThreads* kRows,
       if (i < piece.count) sum += piece.values[i];
     }
   });
-  const float mean = Group::reduce(sum, Sum{}, sum_slots) * inverse_length;
+  // Exactly: equal numbers have no variance.
+  const float mean = Group::reduce(sum, Sum{}, sum_slots) / static_cast<float>(rows.length);
   float squares = 0;
   row.visit([&](const RowPiece<kVector>& piece) {
 #pragma unroll
@@ -66,7 +66,8 @@ __global__ void __launch_bounds__(kThreads* kRows,
       if (i < piece.count) squares += (piece.values[i] - mean) * (piece.values[i] - mean);
     }
   });
-  const float scale = inverse_root(Group::reduce(squares, Sum{}, square_slots) * inverse_length + eps);
+  const float scale = inverse_root(
+      Group::reduce(squares, Sum{}, square_slots) * reciprocal(static_cast<float>(rows.length)) + eps);
   T* const to = out + begin.at[kOut];
   row.visit([&](RowPiece<kVector>& piece) {
     const WeightPiece<T, kVector> factor = factors.at(piece), shift = shifts.at(piece);

@@ -149,11 +149,11 @@ __global__ void __launch_bounds__(kThreads* kRows)
   });
 }
 
-// exp(x - maximum) of a thread's elements, in floats, the maximum being their own. Of 16-bit elements many
-// would take twice the registers of the row itself; where it does not keep them, they are made again.
-template <typename T, int kVector, int kItems>
+// exp(x - maximum) of a thread's elements, in floats, the maximum being their own. Many would take more
+// registers than there are; where it does not keep them, they are made again.
+template <typename T, int kVector, int kItems, int kThreads>
 struct HeldExps {
-  static constexpr bool kKeeps = kItems > 0 && (sizeof(T) == 4 || kItems <= 16);
+  static constexpr bool kKeeps = kItems > 0 && (kItems <= 16 || (sizeof(T) == 4 && kThreads <= 512));
   float values[kKeeps ? kItems : 1];
   float edge;
   float maximum;
@@ -184,7 +184,8 @@ struct HeldExps {
 // registers or from memory again.
 template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm = kAnyRows,
           int kCluster = 1>
-__global__ void __launch_bounds__(kThreads* kRows, cluster::kBlocksBeside<kThreads, kCluster>)
+__global__ void __launch_bounds__(kThreads* kRows,
+                                  cluster::kBlocksBeside<kThreads, kCluster, kItems * sizeof(T)>)
     softmax_online(T* out, const T* x, const __grid_constant__ typename RowsOf<2, kForm>::Type rows) {
   using Group = RowGroup<kThreads, kRows, kColumns, kCluster>;
   __shared__ typename Group::template Slots<SoftmaxState> slots;
@@ -195,7 +196,7 @@ __global__ void __launch_bounds__(kThreads* kRows, cluster::kBlocksBeside<kThrea
   HeldRow<T, kVector, kItems, Group::kTeam, kForm> row(x + begin.at[0], axis_stride(rows, 0),
                                                        present ? rows.length : 0, Group::thread());
   SoftmaxState state = JoinSoftmax<T>::identity();
-  using Exps = HeldExps<T, kVector, kItems>;
+  using Exps = HeldExps<T, kVector, kItems, kThreads>;
   Exps exps;
   if constexpr (kItems > 0) {
     row.visit([&](const RowPiece<kVector>& piece) { state.maximum = maximum_of(state.maximum, piece); });

@@ -40,8 +40,9 @@ struct GradientRow<Row, T, kVector, kItems, kThreads, kForm, 1> {
 // kThreads threads a row, of each of kCluster blocks.
 template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm = kAnyRows,
           int kCluster = 1>
-__global__ void __launch_bounds__(kThreads* kRows,
-                                  cluster::kBlocksBeside<kThreads, kCluster, kThreads * kItems * sizeof(T)>)
+__global__ void __launch_bounds__(
+    kThreads* kRows,
+    cluster::kBlocksBeside<kThreads, kCluster, kItems * sizeof(T), kThreads * kItems * sizeof(T)>)
     softmax_backward(T* dx, const T* dy, const T* y,
                      const __grid_constant__ typename RowsOf<3, kForm>::Type rows) {
   using Group = RowGroup<kThreads, kRows, kColumns, kCluster>;
