@@ -100,10 +100,11 @@ def wrong(case: Case, outputs: list[torch.Tensor], inputs: list[torch.Tensor]) -
         if tuple(found.shape) != tuple(expected.shape):
             return f"output {i} has shape {tuple(found.shape)}, not {tuple(expected.shape)}"
         found, expected = found.double(), expected.double()
-        # A sum is as large as what it adds, however much of it cancels.
-        size = (
-            inputs[0].double().norm(dim=case.dim) if case.op == "reduce_sum" else expected.abs().amax(-1, keepdim=True)
-        )
+        # A sum is as large as what it adds, however much of it cancels, and as itself, which is rounded.
+        if case.op == "reduce_sum":
+            size = torch.maximum(inputs[0].double().norm(dim=case.dim), expected.abs())
+        else:
+            size = expected.abs().amax(-1, keepdim=True)
         error = (found - expected).abs() / size.clamp_min(1e-30)
         worst = float(error.max()) if error.numel() else 0.0
         if not worst <= case.tolerance():

@@ -42,7 +42,9 @@ void check_variant(std::string_view op, std::string_view variant) {
                  op, variant);
 }
 
-RowProblem with_more_held(RowProblem problem, bool residual) {
+// What the rows alone do not tell.
+RowProblem norm_of_rows(RowProblem problem, bool residual) {
+  if (problem.op == kLayerNorm.op && !residual) problem.reductions = 2;  // a residual is work in between
   const std::int64_t bytes = problem.length * static_cast<std::int64_t>(element_bytes(problem.dtype));
   if (!residual && problem.form != RowForm::any && bytes <= kMostBytesWithMore)
     problem.held_bytes = kMoreHeldBytes;
@@ -103,8 +105,8 @@ RowProblem norm_problem(std::string_view op, const Rows& rows, const NormArrays&
   for (std::size_t i = 0; i < kNormArrays; ++i) {
     if (list[i] != nullptr) starts[count++] = {i, list[i]->address(), element_bytes(dtype)};
   }
-  return with_more_held(row_problem(op, rows, std::span(starts).first(count), dtype, kHeldBytes),
-                        arrays.residual != nullptr);
+  return norm_of_rows(row_problem(op, rows, std::span(starts).first(count), dtype, kHeldBytes),
+                      arrays.residual != nullptr);
 }
 
 RowProblem norm_problem(std::string_view op, const Shape& shape, DType dtype, std::string_view variant) {
@@ -113,7 +115,7 @@ RowProblem norm_problem(std::string_view op, const Shape& shape, DType dtype, st
   const Strides strides = row_major_strides(shape);
   const Rows rows = make_rows(shape, {strides, along_last_axis(shape, 1)}, shape.size() - 1);
   const RowStart starts[] = {{0, 0, element_bytes(dtype)}, {1, 0, element_bytes(dtype)}};
-  return with_more_held(row_problem(op, rows, starts, dtype, kHeldBytes), false);
+  return norm_of_rows(row_problem(op, rows, starts, dtype, kHeldBytes), false);
 }
 
 NormPlan plan_norm(std::string_view op, const NormArrays& arrays, float eps, std::string_view variant,

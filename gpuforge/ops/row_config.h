@@ -33,6 +33,7 @@ struct RowProblem {
   int vector = 1;        // the most elements a load may have
   bool columns = false;  // neighbours in memory are neighbouring rows
   int held_bytes = 0;    // what a thread may hold of each array; 0: nothing
+  int reductions = 1;    // that all threads of a row wait for, one after the other
   RowForm form = RowForm::any;
   // Where the device has clusters, blocks that a row may have, what a thread of such a block may hold of each
   // array, and how many of the arrays are held in shared memory, not in registers.

@@ -62,11 +62,11 @@ RowChoice chosen(const RowProblem& problem, const TuningTable& table = {}) {
 
 TEST(RowConfig, RowsAreHeldAsLongAsTheyFit) {
   EXPECT_EQ(chosen(halves(4096, 1024)).config,
-            (RowConfig{.threads = 64, .rows = 2, .vector = 8, .items = 16}));
+            (RowConfig{.threads = 32, .rows = 4, .vector = 8, .items = 32}));
   EXPECT_EQ(chosen(halves(4096, 1024)).reason.text(),
-            "rows of 1024 are held by 64 threads, 16 elements each");
+            "rows of 1024 are held by 32 threads, 32 elements each");
   EXPECT_EQ(chosen(halves(16384, 4096)).config,
-            (RowConfig{.threads = 256, .rows = 1, .vector = 8, .items = 16}));
+            (RowConfig{.threads = 128, .rows = 1, .vector = 8, .items = 32}));
   EXPECT_EQ(chosen(halves(4096, 65536)).config,
             (RowConfig{.threads = 1024, .rows = 1, .vector = 8, .items = 64}));
   EXPECT_EQ(chosen(halves(4096, 65544)).config,
@@ -209,7 +209,28 @@ TEST(RowConfig, FewRowsHaveMoreThreads) {
   EXPECT_EQ(chosen(halves(64, 256)).config, (RowConfig{.threads = 32, .rows = 1, .vector = 8, .items = 8}));
   EXPECT_EQ(chosen(halves(300, 256)).config, (RowConfig{.threads = 32, .rows = 2, .vector = 8, .items = 8}));
   EXPECT_EQ(chosen(halves(4096, 2048)).config,
-            (RowConfig{.threads = 128, .rows = 1, .vector = 8, .items = 16}));
+            (RowConfig{.threads = 64, .rows = 2, .vector = 8, .items = 32}));
+}
+
+// Half as many bytes a thread, where nothing is at the ends of rows and they are reduced once.
+TEST(RowConfig, WholeRowsHaveMoreThreads) {
+  RowProblem whole = halves(16384, 4096);
+  whole.form = RowForm::whole;
+  EXPECT_EQ(chosen(whole).config,
+            (RowConfig{.threads = 256, .rows = 1, .vector = 8, .items = 16, .form = RowForm::whole}));
+  whole.reductions = 2;
+  EXPECT_EQ(chosen(whole).config.threads, 128);
+  whole.reductions = 1;
+  whole.form = RowForm::unit;
+  EXPECT_EQ(chosen(whole).config.threads, 128);
+}
+
+// Of all the threads and registers a block has: the kernel for whole rows would spill.
+TEST(RowConfig, TheFullestBlocksTakeUnitRows) {
+  RowProblem whole = halves(4096, 65536);
+  whole.form = RowForm::whole;
+  EXPECT_EQ(chosen(whole).config.items, 64);
+  EXPECT_EQ(chosen(whole).config.form, RowForm::unit);
 }
 
 TEST(RowConfig, ColumnsHaveThreadsSideBySide) {

@@ -11,15 +11,14 @@ constexpr int kX = 0, kOut = 1, kResidual = 2, kResidualOut = 3, kWeight = 4, kB
 
 // For __launch_bounds__: 1536 threads of a multiprocessor, with 40 registers each, have 96 KB of rows under
 // way or in work; 1024 leave memory idle while they wait for their sums. 0, not a word about it, for kernels
-// that need more registers: those that hold a residual for a while, or more bytes, or go over rows of any
-// strides, or hold edges and weights; for blocks of a warp, of which there are never so many; and for other
-// chips than SM 90, whose compilers need more.
+// that need more registers: those that hold a residual for a while, or more bytes, or edges of rows; for
+// blocks of a warp, of which there are never so many; and for other chips than SM 90, whose compilers need
+// more.
 template <typename T, int kVector, int kItems, int kBlock, int kForm, bool kAdds>
-constexpr int kNormBlocks =
-    sizeof(T) == 2 && kVector == 8 && kItems > 0 && kItems <= 32 && kBlock >= 64 && kBlock <= 512 &&
-            (kForm == kWholeRows || (kForm == kUnitRows && kItems == 32)) && !kAdds && __CUDA_ARCH__ == 900
-        ? 1536 / kBlock
-        : 0;
+constexpr int kNormBlocks = sizeof(T) == 2 && kVector == 8 && kItems > 0 && kItems <= 32 && kBlock >= 64 &&
+                                    kBlock <= 512 && kForm == kWholeRows && !kAdds && __CUDA_ARCH__ == 900
+                                ? 1536 / kBlock
+                                : 0;
 
 // The elements of a weight or a bias that belong to a piece of a row.
 template <typename T, int kVector>

@@ -1,0 +1,68 @@
+#include "gpuforge/ops/row_fit.h"
+
+#include <algorithm>
+
+namespace gpuforge::ops {
+namespace {
+
+// Of 16 bytes: what a cluster reads with.
+bool whole_loads(int vector, const RowProblem& problem) {
+  return vector * bytes_of(problem.dtype) == kMaxVectorBytes;
+}
+
+}  // namespace
+
+int bytes_of(DType dtype) {
+  return static_cast<int>(element_bytes(dtype));
+}
+
+int most_items(const RowProblem& problem, int vector, int cluster) {
+  const int each = vector == 1 ? 8 : bytes_of(problem.dtype);
+  return (cluster > 1 ? problem.cluster_held_bytes : problem.held_bytes) / each;
+}
+
+std::size_t shared_bytes(const RowConfig& config, const RowProblem& problem) {
+  if (config.cluster == 1) return 0;
+  return static_cast<std::size_t>(config.threads) * static_cast<std::size_t>(config.items) *
+         element_bytes(problem.dtype) * static_cast<std::size_t>(problem.cluster_shared_arrays);
+}
+
+std::int64_t held_elements(const RowConfig& config) {
+  return std::int64_t{config.cluster} * config.threads * config.items;
+}
+
+std::int64_t elements_to_hold(const RowProblem& problem, int vector) {
+  return problem.length / vector * vector;
+}
+
+bool holds_row(const RowConfig& config, const RowProblem& problem) {
+  return config.items > 0 && elements_to_hold(problem, config.vector) <= held_elements(config);
+}
+
+bool fits(const RowConfig& config, const RowProblem& problem) {
+  const int block = config.threads * config.rows;
+  if (block < 32 || block > kMaxThreads) return false;
+  if (config.vector > 1 && 2 * config.vector > config.threads) return false;
+  if (config.cluster > 1 && (config.items == 0 || !whole_loads(config.vector, problem))) return false;
+  if (config.items == 0) return true;
+  return config.items >= config.vector &&
+         config.items <= most_items(problem, config.vector, config.cluster) && holds_row(config, problem);
+}
+
+RowForm form_of(const RowConfig& config, const RowProblem& problem) {
+  if (config.cluster > 1 && problem.form == RowForm::unit) return RowForm::any;
+  const bool full = config.threads > kThreadsBeside && config.items * bytes_of(problem.dtype) > 64;
+  if (config.cluster == 1 && problem.form == RowForm::whole && full) return RowForm::unit;
+  return problem.form;
+}
+
+int most_cluster(const RowProblem& problem, const device::DeviceFacts& facts) {
+  if (!facts.cluster_launch || !whole_loads(problem.vector, problem)) return 1;
+  return std::min(problem.most_cluster, static_cast<int>(facts.launch.max_cluster_blocks));
+}
+
+bool has_shared_memory(const RowConfig& config, const RowProblem& problem, const device::DeviceFacts& facts) {
+  return shared_bytes(config, problem) + 4096 <= facts.launch.max_shared_per_block;
+}
+
+}  // namespace gpuforge::ops

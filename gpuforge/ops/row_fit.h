@@ -1,0 +1,36 @@
+// What a configuration of a row kernel holds, and whether it can. Not installed; for row_config.cpp and
+// row_choice.cpp.
+#pragma once
+
+#include "gpuforge/ops/row_config.h"
+
+namespace gpuforge::ops {
+
+inline constexpr int kMaxThreads = 1024;  // of a block
+inline constexpr int kMaxVectorBytes = 16;
+inline constexpr int kThreadsBeside = 512;  // of a block that is not alone on its multiprocessor
+
+int bytes_of(DType dtype);
+// The most elements a thread may hold: single ones take a register each, whatever their size, and another for
+// where they are.
+int most_items(const RowProblem& problem, int vector, int cluster = 1);
+// What a block is launched with.
+std::size_t shared_bytes(const RowConfig& config, const RowProblem& problem);
+// Beside it a block has slots for reductions, and the system 1 KB.
+bool has_shared_memory(const RowConfig& config, const RowProblem& problem, const device::DeviceFacts& facts);
+// Elements of a row that are held.
+std::int64_t held_elements(const RowConfig& config);
+// Of a row of an odd length, what is in whole vectors, wherever it begins: the others are single elements at
+// its ends, one for a thread, beside the items.
+std::int64_t elements_to_hold(const RowProblem& problem, int vector);
+bool holds_row(const RowConfig& config, const RowProblem& problem);
+// There is such a kernel, and it holds the row if it holds anything.
+bool fits(const RowConfig& config, const RowProblem& problem);
+// Blocks that a row may have there.
+int most_cluster(const RowProblem& problem, const device::DeviceFacts& facts);
+// What the kernel is compiled for. A cluster's rows are long: it does not matter how soon a thread has found
+// its own. Of the kernels with as many threads and registers as there are, those for whole rows spill (SM
+// 86).
+RowForm form_of(const RowConfig& config, const RowProblem& problem);
+
+}  // namespace gpuforge::ops
