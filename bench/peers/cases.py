@@ -9,11 +9,22 @@ import torch
 
 DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
 EPS = 1e-6
+SHORT_NAMES = {"float16": "f16", "bfloat16": "bf16", "float32": "f32"}
+COMPARED = (
+    "copy_transpose",
+    "reduce_sum",
+    "reduce_mean",
+    "reduce_amax",
+    "softmax",
+    "softmax_backward",
+    "rms_norm",
+    "layer_norm",
+)
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    op: str  # copy_transpose, reduce_sum, reduce_amax, softmax, softmax_backward, rms_norm, layer_norm
+    op: str  # copy_transpose, reduce_sum, reduce_mean, reduce_amax, softmax, softmax_backward, rms_norm, layer_norm
     dtype: str
     rows: int
     columns: int
@@ -70,6 +81,8 @@ class Case:
             return [x.t()]
         if self.op == "reduce_sum":
             return [x.double().sum(self.dim)]
+        if self.op == "reduce_mean":
+            return [x.double().mean(self.dim)]
         if self.op == "reduce_amax":
             return [x.double().amax(self.dim)]
         if self.op == "softmax":
@@ -101,8 +114,10 @@ def wrong(case: Case, outputs: list[torch.Tensor], inputs: list[torch.Tensor]) -
             return f"output {i} has shape {tuple(found.shape)}, not {tuple(expected.shape)}"
         found, expected = found.double(), expected.double()
         # A sum is as large as what it adds, however much of it cancels, and as itself, which is rounded.
-        if case.op == "reduce_sum":
-            size = torch.maximum(inputs[0].double().norm(dim=case.dim), expected.abs())
+        if case.op in ("reduce_sum", "reduce_mean"):
+            added = inputs[0].double().norm(dim=case.dim)
+            added /= 1 if case.op == "reduce_sum" else inputs[0].shape[case.dim]
+            size = torch.maximum(added, expected.abs())
         else:
             size = expected.abs().amax(-1, keepdim=True)
         error = (found - expected).abs() / size.clamp_min(1e-30)
@@ -122,22 +137,40 @@ def full_table() -> list[Case]:
 
         for rows, columns in ((4096, 4096), (8192, 8192), (16384, 16384), (131072, 256), (256, 131072), (8191, 8193)):
             cases.append(Case("copy_transpose", dtype, rows, columns))
-        for columns in (128, 256, 1024, 4096, 16384, 65536, 262144):
+        for columns in (128, 256, 1024, 4096, 8192, 8193, 16384, 65536, 262144):
             cases.append(Case("reduce_sum", dtype, rows_of(columns), columns))
         for rows, columns in ((8192, 8192), (65536, 1024), (1024, 65536)):
             cases.append(Case("reduce_sum", dtype, rows, columns, dim=0))
         for columns in (256, 1024, 4096, 8192, 8193, 16384, 32768, 65536, 131072, 262144):
             cases.append(Case("softmax", dtype, rows_of(columns), columns))
-        for columns in (1024, 4096, 16384, 65536, 262144):
+        for columns in (1024, 4096, 8192, 8193, 16384, 65536, 262144):
             cases.append(Case("softmax_backward", dtype, rows_of(columns), columns))
         for op in ("rms_norm", "layer_norm"):
-            for columns in (1024, 4096, 8192, 16384):
+            for columns in (1024, 4096, 8192, 8193, 16384):
                 for residual in (False, True):
                     cases.append(Case(op, dtype, rows_of(columns), columns, residual=residual))
-        for op in ("copy_transpose", "reduce_sum", "softmax", "rms_norm"):
+        for op in ("copy_transpose", "reduce_sum", "softmax", "softmax_backward", "rms_norm", "layer_norm"):
             for rows, columns in ((64, 256), (64, 4096), (512, 512)):
                 cases.append(Case(op, dtype, rows, columns))
     return cases
+
+
+def suite_table(name: str) -> list[Case]:
+    """What `gpuforge bench --suite NAME` measures, as far as peers have the op: each once, whatever variants and
+    options of ours the suite goes through."""
+    from gpuforge import lab
+
+    names = {"softmax_online": "softmax", "softmax_online_backward": "softmax_backward"}
+    cases = {}
+    for each in lab.suite_cases(name):
+        options = each["options"]
+        op = f"reduce_{options.get('op', 'sum')}" if each["op"] == "reduce" else names.get(each["op"], each["op"])
+        if op not in COMPARED or len(each["shape"]) != 2 or each["dtype"] not in SHORT_NAMES:
+            continue
+        dim = 0 if int(options.get("dim", -1)) in (0, -2) else -1
+        residual = options.get("residual", "false") == "true"
+        cases[Case(op, SHORT_NAMES[each["dtype"]], *each["shape"], dim=dim, residual=residual)] = True
+    return list(cases)
 
 
 def quick_table() -> list[Case]:

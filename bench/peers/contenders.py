@@ -21,6 +21,8 @@ def torch_expression(case: Case) -> Callable[..., tuple[torch.Tensor, ...]]:
         return lambda x: (x.t().contiguous(),)
     if case.op == "reduce_sum":
         return lambda x: (x.sum(case.dim),)
+    if case.op == "reduce_mean":
+        return lambda x: (x.mean(case.dim),)
     if case.op == "reduce_amax":
         return lambda x: (x.amax(case.dim),)
     if case.op == "softmax":
@@ -58,6 +60,8 @@ def prepare_torch(case: Case) -> Compute:
         return written(lambda out, x: out[0].copy_(x[0].t()))
     if case.op == "reduce_sum":
         return written(lambda out, x: torch.sum(x[0], case.dim, out=out[0]))
+    if case.op == "reduce_mean":
+        return written(lambda out, x: torch.mean(x[0], case.dim, out=out[0]))
     if case.op == "reduce_amax":
         return written(lambda out, x: torch.amax(x[0], case.dim, out=out[0]))
     if case.op == "softmax":
@@ -83,7 +87,7 @@ def prepare_triton(case: Case) -> Compute | None:
         triton_kernels.compute(case, outputs, inputs)
         return outputs
 
-    return None if case.op == "reduce_amax" else run
+    return None if case.op in ("reduce_mean", "reduce_amax") else run
 
 
 def prepare_cupy(case: Case) -> Compute | None:
@@ -114,8 +118,8 @@ def prepare_ours(case: Case) -> Compute:
             ops._copy_transpose(x, out)
         elif case.op == "reduce_sum":
             ops._reduce_sum(x, out, case.dim)
-        elif case.op == "reduce_amax":
-            ops._reduce(x, out, case.dim, "amax")
+        elif case.op in ("reduce_mean", "reduce_amax"):
+            ops._reduce(x, out, case.dim, case.op.removeprefix("reduce_"))
         elif case.op == "softmax":
             ops._softmax_fwd(x, out, -1)
         elif case.op == "softmax_backward":

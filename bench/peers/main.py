@@ -16,6 +16,7 @@ def parser() -> argparse.ArgumentParser:
     )
     out.add_argument("--peers", required=True, metavar="A,B", help="torch, torch.compile, triton, cupy")
     out.add_argument("--quick", action="store_true", help="one case of each op instead of the whole table")
+    out.add_argument("--suite", metavar="NAME", help="the cases of `gpuforge bench --suite NAME` instead")
     out.add_argument("--op", action="append", help="only this op; may be given more than once")
     out.add_argument("--dtypes", help="only these, with commas: f16, bf16, f32")
     out.add_argument("--sizes", help="only these shapes, with commas: 8192x8192,64x4096")
@@ -82,7 +83,7 @@ def run(arguments: list[str]) -> int:
         print("gpuforge.bench: --peers measures on a GPU, and PyTorch finds none here", file=sys.stderr)
         return 3
     from . import measure, table
-    from .cases import full_table, quick_table
+    from .cases import full_table, quick_table, suite_table
     from .contenders import CONTENDERS
 
     peers = [name for name in options.peers.split(",") if name]
@@ -94,8 +95,11 @@ def run(arguments: list[str]) -> int:
         return 2
     contenders = ["gpuforge", *[name for name in peers if name != "gpuforge"]]
     try:
-        cases = chosen(options, quick_table() if options.quick else full_table())
-    except NoSuchCase as error:
+        if options.suite is not None:
+            cases = chosen(options, suite_table(options.suite))
+        else:
+            cases = chosen(options, quick_table() if options.quick else full_table())
+    except (NoSuchCase, ValueError) as error:
         print(f"gpuforge.bench: {error}", file=sys.stderr)
         return 2
     results = []
