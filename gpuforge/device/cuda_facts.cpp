@@ -4,8 +4,7 @@
 namespace gpuforge::device {
 namespace {
 
-// The largest cluster every GPU that has clusters can schedule.
-// Of Hopper and of the Blackwells for data centres, where the driver is asked for it.
+// The largest cluster of Hopper and of the Blackwells for data centres, where the driver is asked for it.
 constexpr std::uint32_t kWideClusterBlocks = 16;
 
 }  // namespace

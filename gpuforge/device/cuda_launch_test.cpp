@@ -143,6 +143,23 @@ TEST_F(CudaLaunchTest, AttributesReachTheDriver) {
   EXPECT_EQ(seen_.launches[3].cooperative + seen_.launches[3].programmatic, 2);
 }
 
+TEST_F(CudaLaunchTest, ClustersOfMoreThanEightAreAskedForOnce) {
+  fake_.fail("cuFuncSetAttribute", 999);
+  stream_->launch(*empty_, {.grid = {8}, .cluster = {8}}, {});
+  std::string message;
+  EXPECT_EQ(code_of([&] { stream_->launch(*empty_, {.grid = {16}, .cluster = {16}}, {}); }, &message),
+            ErrorCode::cuda);
+  EXPECT_THAT(message, AllOf(HasSubstr("more than 8 blocks a cluster"), HasSubstr("empty")));
+  fake_.fail("cuFuncSetAttribute", 0);
+  stream_->launch(*empty_, {.grid = {16}, .cluster = {16}}, {});
+  fake_.fail("cuFuncSetAttribute", 999);
+  stream_->launch(*empty_, {.grid = {32}, .cluster = {16}}, {});
+  expect_refused([&] { stream_->launch(*empty_, {.grid = {32}, .cluster = {32}}, {}); },
+                 "cuda:0: kernel empty: cluster (32, 1, 1) has more than the 16");
+  stream_->synchronize();
+  EXPECT_EQ(seen_.launches.size(), 3u);
+}
+
 TEST_F(CudaLaunchTest, LargeSharedMemoryIsAskedForOncePerLargerSize) {
   stream_->launch(*empty_, {.dynamic_shared_bytes = 48 * 1024}, {});  // the default allows it
   stream_->launch(*empty_, {.dynamic_shared_bytes = 100 * 1024}, {});

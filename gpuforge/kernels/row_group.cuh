@@ -4,8 +4,7 @@
 //     whose rows are columns in memory. kCluster: blocks, a cluster, that have a row together.
 //   RowPiece<kVector>                       some elements of a row as floats: a vector, or a single one
 //   HeldRow<T, kVector, kItems, kThreads, kForm>   a row that is read from memory once, kItems elements into
-//   the
-//     registers of each thread; with kItems 0, one that is read again for every visit. visit(f) calls f
+//     the registers of each thread; with kItems 0, one that is read again for every visit. visit(f) calls f
 //     with each RowPiece that the thread has; read(piece) gives the same elements of another row.
 // NVRTC takes no generic lambdas, so a piece says with a number, known when f is inlined, how much it has.
 #pragma once

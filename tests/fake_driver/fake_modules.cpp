@@ -111,6 +111,8 @@ Result launch(const char* name, const LaunchConfig& config, RawFunction function
       for (int d = 0; d < 3; ++d) {
         if (call.cluster[d] == 0 || call.grid[d] % call.cluster[d] != 0) return Result::invalid_cluster_size;
       }
+      if (call.cluster[0] * call.cluster[1] * call.cluster[2] > (function->wide_clusters ? 16u : 8u))
+        return Result::invalid_cluster_size;
     } else if (attribute.id == LaunchAttributeId::cooperative) {
       call.cooperative = attribute.value.cooperative;
     } else if (attribute.id == LaunchAttributeId::programmatic_stream_serialization) {
@@ -255,6 +257,7 @@ Result cuFuncSetAttribute(RawFunction function, FunctionAttribute which, int val
     if (value < 0 || value > 227 * 1024) return Result::invalid_value;
     function->max_dynamic_shared_bytes = value;
   }
+  if (which == FunctionAttribute::non_portable_cluster_size_allowed) function->wide_clusters = value != 0;
   return Result::success;
 }
 

@@ -120,6 +120,7 @@ struct CUmod_st {
 struct CUfunc_st {
   gpuforge::fake_driver::Entry entry;
   int max_dynamic_shared_bytes = 48 * 1024;
+  bool wide_clusters = false;
 };
 
 struct CUgraph_st {
