@@ -322,7 +322,9 @@ TEST_F(GpuTest, ACooperativeLaunchHasAllBlocksAtOnce) {
 TEST_F(GpuTest, ClustersAreAsLargeAsAsked) {
   if (!hopper()) GTEST_SKIP() << "clusters need SM 90 or newer";
   const auto function = device_->load_module(as_image(kHopperPtx), "hopper.ptx")->function("cluster_facts");
-  for (const std::uint32_t blocks : {1u, 2u, 4u, 8u}) {
+  const std::uint32_t most = device_->facts().launch.max_cluster_blocks;
+  ASSERT_LE(most, 16u);
+  for (std::uint32_t blocks = 1; blocks <= most; blocks *= 2) {
     Address out = upload(std::vector<std::uint32_t>(16, 0));
     const std::array<void*, 1> arguments = {&out};
     stream_->launch(*function, {.grid = {16}, .cluster = {blocks}}, arguments);
@@ -333,7 +335,7 @@ TEST_F(GpuTest, ClustersAreAsLargeAsAsked) {
   const std::array<void*, 1> arguments = {&none};
   expect_refused([&] { stream_->launch(*function, {.grid = {15}, .cluster = {2}}, arguments); },
                  "cuda:0: kernel");
-  expect_refused([&] { stream_->launch(*function, {.grid = {16}, .cluster = {16}}, arguments); },
+  expect_refused([&] { stream_->launch(*function, {.grid = {32}, .cluster = {2 * most}}, arguments); },
                  "cuda:0: kernel");
 }
 
