@@ -45,10 +45,11 @@ TEST_P(SoftmaxOnline, LongRows) {
 // places.
 TEST_P(SoftmaxOnline, ClustersOfBlocksHoldARow) {
   const lab::Op op = find_op("softmax_online");
-  for (const int cluster : {2, 4, 8}) {
+  const device::DeviceFacts& facts = context_->device().facts();
+  for (const int cluster : {2, 4, 8, 16}) {
     const Config config =
         to_config({.threads = 64, .rows = 1, .vector = 8, .items = 16, .columns = false, .cluster = cluster});
-    if (!context_->device().facts().cluster_launch) {
+    if (!facts.cluster_launch || cluster > static_cast<int>(facts.launch.max_cluster_blocks)) {
       const Array x = ones(context_, {1, 100}, DType::f16, *stream_);
       EXPECT_THAT(error_of([&] { softmax_online(x, {.config = &config}, *stream_); }),
                   HasSubstr(format_text("unavailable: softmax_online: cluster={} needs a GPU", cluster)));

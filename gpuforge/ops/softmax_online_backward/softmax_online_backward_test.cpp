@@ -36,10 +36,11 @@ TEST_P(SoftmaxOnlineBackward, LongRows) {
 // y in registers, dy in shared memory.
 TEST_P(SoftmaxOnlineBackward, ClustersOfBlocksHoldBothRows) {
   const lab::Op op = find_op("softmax_online_backward");
-  for (const int cluster : {2, 4, 8}) {
+  const device::DeviceFacts& facts = context_->device().facts();
+  for (const int cluster : {2, 4, 8, 16}) {
     const Config config =
         to_config({.threads = 64, .rows = 1, .vector = 8, .items = 16, .columns = false, .cluster = cluster});
-    if (!context_->device().facts().cluster_launch) {
+    if (!facts.cluster_launch || cluster > static_cast<int>(facts.launch.max_cluster_blocks)) {
       const Array y = ones(context_, {1, 100}, DType::f16, *stream_);
       EXPECT_THAT(
           error_of([&] { softmax_online_backward(y, y, {.config = &config}, *stream_); }),
