@@ -83,7 +83,7 @@ class GpuTest(unittest.TestCase):
     def test_what_is_missing_is_no_success(self):
         code, report, _ = self.run_tool(*self.STEPS, RACECHECK_EXIT="3")
         self.assertEqual(code, 3)
-        self.assertIn("| racecheck_copy_transpose | missing |", report)
+        self.assertIn("| racecheck_copy_transpose_33x65 | missing |", report)
         self.assertEqual(self.run_tool(*self.STEPS, "--allow-missing", RACECHECK_EXIT="3")[0], 0)
         skipped = "[  SKIPPED ] Suite.OnGpu (0 ms)\\n[  PASSED  ] 0 tests.\\n"
         code, report, _ = self.run_tool("--only", "device_test", ROOM_SAYS=skipped)
