@@ -108,6 +108,9 @@ void print(Session& session, const BenchRequest& request, const BenchReport& rep
   }
   if (!note.empty()) session.out.line(note + (request.markdown ? "\n" : ""));
   session.out.write(request.markdown ? table.markdown() : table.text());
+  if (request.explain) {
+    session.out.write("\n" + bench_choices(report, request.markdown ? 0 : session.terminal.columns));
+  }
   for (const BenchRow& row : report.rows) {
     const auto& measurement = row.result.measurement;
     if (measurement && !measurement->note.empty()) {
@@ -197,6 +200,8 @@ constexpr Example kExamples[] = {
      .meaning = "every variant, on these shapes"},
     {.line = "gpuforge bench my_softmax.cu --sizes 4096x8192",
      .meaning = "a kernel of your own, in a process of its own"},
+    {.line = "gpuforge bench --op softmax_online --sizes 64x4096,4096x8192 --explain",
+     .meaning = "which configuration each shape gets, and why"},
     {.line = "gpuforge bench --suite reduce_sum_long --compare base.json --fail-on-regression",
      .meaning = "exit 1 when a case became slower; base.json is from --save"},
 };

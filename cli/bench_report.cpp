@@ -213,6 +213,21 @@ std::string bench_csv(const BenchReport& report) {
   return table.csv();
 }
 
+std::string bench_choices(const BenchReport& report, int width) {
+  std::string text;
+  for (const BenchRow& row : report.rows) {
+    const lab::BenchResult& result = row.result;
+    const std::string chosen = !result.good()                 ? "it failed before that was known"
+                               : result.config_reason.empty() ? "there is nothing to choose"
+                               : result.config.empty()
+                                   ? result.config_reason
+                                   : format_text("{}: {}", to_string(result.config), result.config_reason);
+    const std::string line = format_text("{}: {}", to_string(result.which), chosen);
+    text += (width > 0 ? wrap(line, width, 2).substr(2) : "- " + line) + "\n";
+  }
+  return text;
+}
+
 Json bench_document(const BenchRequest& request, const BenchReport& report) {
   Json json = document("bench");
   json.set("schema", lab::kBenchSchema);

@@ -28,6 +28,9 @@ struct BenchReport {
 std::string what_the_numbers_are(const BenchReport& report);
 Table bench_table(const BenchReport& report);
 std::string bench_csv(const BenchReport& report);  // the same columns always, plain numbers
+// For each case the configuration its op chose, and why: wrapped lines, or with a width of 0 a list in
+// Markdown.
+std::string bench_choices(const BenchReport& report, int width);
 Json bench_document(const BenchRequest& request, const BenchReport& report);
 
 // What --compare compares with.

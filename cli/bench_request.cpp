@@ -30,6 +30,7 @@ constexpr Option kOptions[] = {
      .help = "kernel, or ref: the plain loop on the host",
      .values = kBackends},
     {.name = "no-tuning", .help = "choose configurations as if nothing had been tuned"},
+    {.name = "explain", .help = "say which configuration each case has, and why"},
     {.name = "quick", .help = "a fifth of the time, and less sure of it"},
     {.name = "warmup", .value = "N", .help = "calls before the first sample"},
     {.name = "iterations", .value = "N", .help = "samples, instead of as many as the noise asks for"},
@@ -287,7 +288,9 @@ BenchRequest read_bench_request(const Invocation& invocation, const FindOp& find
   request.markdown = invocation.has("markdown");
   request.csv = invocation.has("csv");
   request.history = invocation.has("history");
+  request.explain = invocation.has("explain");
   GPUFORGE_CHECK(!(request.markdown && request.csv), "bench: --markdown and --csv exclude each other");
+  GPUFORGE_CHECK(!(request.explain && request.csv), "bench: --explain has no columns; leave --csv out");
   GPUFORGE_CHECK(!(invocation.has("out") && invocation.has("save")),
                  "bench: --out and --save are the same; give one");
   if (const auto path = invocation.value("out")) request.save = *path;

@@ -25,6 +25,7 @@ struct BenchRequest {
   bool markdown = false;
   bool csv = false;
   bool history = false;
+  bool explain = false;
   std::optional<std::filesystem::path> save;
   std::optional<std::filesystem::path> page;  // HTML
   std::optional<std::filesystem::path> baseline;

@@ -64,10 +64,11 @@ void bench_kernel(const Op& op, const std::shared_ptr<Context>& context, const M
   if (runs_kernels) {
     result.kernels = kernel_facts(op, which, *context);
     if (op.choose) {
-      const Choice choice = op.choose(which.problem, which.variant, facts, context->tuning());
+      Choice choice = op.choose(which.problem, which.variant, facts, context->tuning());
       context->log().debug("{}: {} ({})", to_string(which), gpuforge::to_string(choice.config),
                            choice.reason);
-      result.config = choice.config;
+      result.config = std::move(choice.config);
+      result.config_reason = std::move(choice.reason);
     }
   }
   const bool rotate = facts.kind == device::DeviceKind::cuda && options.method == Method::graph;

@@ -35,7 +35,8 @@ struct BenchResult {
   BenchCase which;
   std::string failure;  // empty: verified and measured
   Cost cost;
-  Config config;  // what the op chose
+  Config config;              // what the op chose
+  std::string config_reason;  // and why; empty: there was nothing to choose
   std::vector<KernelFacts> kernels;
   std::optional<Measurement> measurement;  // where there is a time
   std::optional<Counts> counts;            // in the simulator

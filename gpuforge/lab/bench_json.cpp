@@ -128,6 +128,7 @@ Json to_json(const BenchResult& result) {
   Json config = Json::object();
   for (const auto& [choice, value] : result.config) config.set(choice, value);
   json.set("config", std::move(config));
+  json.set("config_reason", result.config_reason);
   Json kernels = Json::array();
   for (const KernelFacts& kernel : result.kernels) kernels.push_back(kernel_json(kernel));
   json.set("kernels", std::move(kernels));
@@ -167,6 +168,7 @@ BenchResult bench_result(const Json& json) {
   }
   for (const auto& [choice, value] : json.at("config").as_object())
     result.config[choice] = value.as_integer();
+  if (const Json* const reason = json.find("config_reason")) result.config_reason = reason->as_string();
   for (const Json& kernel : json.at("kernels").as_array()) {
     result.kernels.push_back(
         {.expression = kernel.at("kernel").as_string(),

@@ -134,6 +134,23 @@ class InTheSimulator(CliTest):
         self.assertRegex(case["kernels"][0]["key"], r"^[0-9a-f]{32}$")
         self.assertNotIn("time", case)
 
+    def test_choices_are_explained(self):
+        self.need_nvrtc()
+        softmax = ("bench", "--op", "softmax_online", "--sizes", "64x256", "--dtypes", "f16", "--device", "sim", "--no-tuning")
+        held = "rows of 256 are held by 32 threads, 8 elements each"
+        output = self.run_cli(*softmax, "--explain").stdout
+        self.assertIn(f"softmax_online best f16 64x256 dim=-1: columns=0 items=8 rows=1 threads=32 vector=8: {held}",
+                      " ".join(output.split()))
+        self.assertTrue(all(len(line) <= 80 for line in output.splitlines()[-3:]), output)
+        self.assertNotIn(held, " ".join(self.run_cli(*softmax).stdout.split()))
+        self.assertIn(f": {held}\n", self.run_cli(*softmax, "--explain", "--markdown").stdout)
+        case = self.document(*softmax)["cases"][0]
+        self.assertEqual((case["config"]["threads"], case["config_reason"]), (32, held))
+        self.assertIn(held, " ".join(self.run_cli(*softmax, "--explain", "--isolate").stdout.split()))
+        self.assertIn("the naive variant has no choices", self.run_cli(*softmax, "--explain", "--variant", "naive").stdout)
+        self.assertIn("leave --csv out", self.error(*softmax, "--explain", "--csv", code=2))
+        self.assertIn("there is nothing to choose", self.run_cli(*SMALL, "--device", "cpu", "--explain").stdout)
+
     def test_no_comparison_of_what_has_no_time(self):
         self.need_nvrtc()
         self.run_cli(*SMALL, "--device", "sim", "--save", "base.json")
