@@ -217,13 +217,14 @@ std::string bench_choices(const BenchReport& report, int width) {
   std::string text;
   for (const BenchRow& row : report.rows) {
     const lab::BenchResult& result = row.result;
-    const std::string chosen = !result.good()                 ? "it failed before that was known"
-                               : result.config_reason.empty() ? "there is nothing to choose"
-                               : result.config.empty()
-                                   ? result.config_reason
-                                   : format_text("{}: {}", to_string(result.config), result.config_reason);
+    std::string chosen = result.config_reason;
+    if (chosen.empty()) {
+      chosen = result.good() ? "there is nothing to choose" : "it failed before that was known";
+    } else if (!result.config.empty()) {
+      chosen = format_text("{}: {}", to_string(result.config), chosen);
+    }
     const std::string line = format_text("{}: {}", to_string(result.which), chosen);
-    text += (width > 0 ? wrap(line, width, 2).substr(2) : "- " + line) + "\n";
+    text += (width > 0 ? wrap(line, width, 2, 2) : "- " + line) + "\n";
   }
   return text;
 }

@@ -24,7 +24,7 @@ COMPARED = (
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    op: str  # copy_transpose, reduce_sum, reduce_mean, reduce_amax, softmax, softmax_backward, rms_norm, layer_norm
+    op: str  # one of COMPARED
     dtype: str
     rows: int
     columns: int
@@ -156,8 +156,8 @@ def full_table() -> list[Case]:
 
 
 def suite_table(name: str) -> list[Case]:
-    """What `gpuforge bench --suite NAME` measures, as far as peers have the op: each once, whatever variants and
-    options of ours the suite goes through."""
+    """What `gpuforge bench --suite NAME` measures: each case once, whatever variants and options of ours the suite
+    goes through. ValueError when there is no such suite, or one of its cases is not compared."""
     from gpuforge import lab
 
     names = {"softmax_online": "softmax", "softmax_online_backward": "softmax_backward"}
@@ -166,7 +166,8 @@ def suite_table(name: str) -> list[Case]:
         options = each["options"]
         op = f"reduce_{options.get('op', 'sum')}" if each["op"] == "reduce" else names.get(each["op"], each["op"])
         if op not in COMPARED or len(each["shape"]) != 2 or each["dtype"] not in SHORT_NAMES:
-            continue
+            found = f"{op} of {each['dtype']} {each['shape']}"
+            raise ValueError(f"the suite {name} has {found}; compared are matrices of {', '.join(COMPARED)}")
         dim = 0 if int(options.get("dim", -1)) in (0, -2) else -1
         residual = options.get("residual", "false") == "true"
         cases[Case(op, SHORT_NAMES[each["dtype"]], *each["shape"], dim=dim, residual=residual)] = True

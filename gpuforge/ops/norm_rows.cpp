@@ -6,14 +6,15 @@
 
 #include "gpuforge/ops/arguments.h"
 #include "gpuforge/ops/host_rows.h"
+#include "gpuforge/ops/row_fit.h"
 
 namespace gpuforge::ops {
 namespace {
 
 // Of a row, a thread. With a residual, which is held beside it for a while, with rows of any strides, which
-// take registers to find, or with more than 512 threads, more would spill.
+// take registers to find, or with more than kThreadsBeside threads, more would spill.
 constexpr int kHeldBytes = 64, kMoreHeldBytes = 128;
-constexpr std::int64_t kMostBytesWithMore = 512 * kMoreHeldBytes;  // of a row
+constexpr std::int64_t kMostBytesWithMore = kThreadsBeside * kMoreHeldBytes;  // of a row
 
 struct NormFile {
   std::string_view op;

@@ -1,5 +1,5 @@
-// What a configuration of a row kernel holds, and whether it can. Not installed; for row_config.cpp and
-// row_choice.cpp.
+// What a configuration of a row kernel holds, and whether it can. Not installed; for who
+// lists, chooses or limits configurations.
 #pragma once
 
 #include "gpuforge/ops/row_config.h"
