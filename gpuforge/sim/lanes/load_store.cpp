@@ -286,6 +286,8 @@ constexpr OpcodeRow kRows[] = {
     {"prefetch[.global|.local](.L1|.L2) [m]", OpClass::other, bind_nothing, kHint},
     {"prefetch.global(.L2::evict_last|.L2::evict_normal) [m]", OpClass::other, bind_nothing, kHint},
     {"prefetchu.L1 [m]", OpClass::other, bind_nothing, kHint},
+    {"cp.async.bulk.prefetch.L2.global[.L2::cache_hint] [m], a:u32, ?b:u64", OpClass::other, bind_nothing,
+     kHint},
     {"applypriority[.global].L2::evict_normal [m], n", OpClass::other, bind_nothing, kHint},
     {"discard[.global].L2 [m], n", OpClass::other, bind_nothing, "accepted; the bytes keep their values"},
     {"createpolicy.fractional(.L2::evict_last|.L2::evict_normal|.L2::evict_first|.L2::evict_unchanged)"

@@ -542,12 +542,25 @@ TEST(LoadStore, SwitchedOff) {
 TEST(LoadStore, WhatTheTablesTake) {
   MemoryMachine machine;
   for (const char* text : {"ld.global.nc.L1::no_allocate.L2::cache_hint.L2::256B.v4.f32",
-                           "ld.global.ca.nc.u32", "ld.acquire.sys.u64", "ld.mmio.relaxed.sys.global.u32",
-                           "ldu.global.v4.f32", "ld.param::entry.u32", "ld.shared::cta.u16", "st.wt.u32",
-                           "st.relaxed.cluster.shared.u32", "st.global.L1::evict_last.L2::evict_first.u8",
-                           "ld.global.v8.f32", "ld.global.v4.f64", "prefetch.global.L2", "prefetchu.L1",
-                           "prefetch.L1", "discard.global.L2", "applypriority.global.L2::evict_normal",
-                           "createpolicy.fractional.L2::evict_last.b64", "createpolicy.cvt.L2.b64"})
+                           "ld.global.ca.nc.u32",
+                           "ld.acquire.sys.u64",
+                           "ld.mmio.relaxed.sys.global.u32",
+                           "ldu.global.v4.f32",
+                           "ld.param::entry.u32",
+                           "ld.shared::cta.u16",
+                           "st.wt.u32",
+                           "st.relaxed.cluster.shared.u32",
+                           "st.global.L1::evict_last.L2::evict_first.u8",
+                           "ld.global.v8.f32",
+                           "ld.global.v4.f64",
+                           "prefetch.global.L2",
+                           "prefetchu.L1",
+                           "cp.async.bulk.prefetch.L2.global",
+                           "prefetch.L1",
+                           "discard.global.L2",
+                           "applypriority.global.L2::evict_normal",
+                           "createpolicy.fractional.L2::evict_last.b64",
+                           "createpolicy.cvt.L2.b64"})
     EXPECT_NE(machine.op(text, 4).run[0], nullptr) << text;
   for (const char* text :
        {"ld.shared.v8.f32", "ld.global.v8.u16", "ld.global.v2.b128", "ld.nc.u32", "ld.relaxed.u32",
