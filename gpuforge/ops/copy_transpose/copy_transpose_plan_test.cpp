@@ -37,9 +37,9 @@ TEST(CopyTransposeChoice, AccessesAreAsWideAsTheShapeAllows) {
   EXPECT_EQ(chosen({1, 4096, 4096, DType::f16}),
             (TransposeConfig{.tile = 128, .rows = 16, .vector = 8, .group = 0}));
   EXPECT_EQ(chosen({1, 256, 131072, DType::f16}),
-            (TransposeConfig{.tile = 64, .rows = 16, .vector = 8, .group = 0}));
+            (TransposeConfig{.tile = 64, .rows = 32, .vector = 8, .group = 0}));
   EXPECT_EQ(chosen({1, 4096, 4096, DType::f32}),
-            (TransposeConfig{.tile = 64, .rows = 16, .vector = 4, .group = 0}));
+            (TransposeConfig{.tile = 64, .rows = 32, .vector = 4, .group = 0}));
   EXPECT_EQ(chosen({1, 4096, 4092, DType::f16}),
             (TransposeConfig{.tile = 64, .rows = 8, .vector = 4, .group = 0}));
   EXPECT_EQ(chosen({1, 4098, 4096, DType::f16}), shifted);
