@@ -5,14 +5,14 @@
 namespace gpuforge::cluster {
 
 // For __launch_bounds__: so many blocks that a multiprocessor has 1024 threads, with 64 registers each, or
-// 1536 with 40 where that is enough. While one waits for the others of its cluster, another one has memory
-// busy. 0 (not a word about it, where 1 would allow more registers) without a cluster, and on chips whose
-// shared memory has no room for two.
-template <int kThreads, int kCluster, int kHeldBytes, int kSharedBytes = 0>
+// 1536 with 40 where that is enough: for rows without edges (kWhole), of which little is held. While one
+// waits for the others of its cluster, another one has memory busy. 0 (not a word about it, where 1 would
+// allow more registers) without a cluster, and on chips whose shared memory has no room for two.
+template <int kThreads, int kCluster, int kHeldBytes, bool kWhole, int kSharedBytes = 0>
 constexpr int kBlocksBeside =
     kCluster == 1 || (kSharedBytes > 32 * 1024 && __CUDA_ARCH__ >= 1200)
         ? 0
-        : (kHeldBytes <= 64 && __CUDA_ARCH__ == 900 && kThreads <= 512 ? 1536 : 1024) / kThreads;
+        : (kWhole&& kHeldBytes <= 64 && __CUDA_ARCH__ == 900 && kThreads <= 512 ? 1536 : 1024) / kThreads;
 
 // Of this block among those of its cluster.
 __device__ inline int rank() {
@@ -63,7 +63,8 @@ __device__ inline void meet() {
 // count it. That block ends when it has everything; this one may end before.
 template <typename T>
 __device__ inline void send(T* slot, Arrivals* arrivals, int to, const T& value) {
-  static_assert((sizeof(T) == 4 || sizeof(T) == 8) && alignof(T) == sizeof(T), "a word or two");
+  static_assert((sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16) && alignof(T) == sizeof(T),
+                "a word, two or four");
   unsigned address, barrier;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(shared_address(slot)), "r"(to));
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(barrier) : "r"(shared_address(arrivals)), "r"(to));
@@ -73,10 +74,15 @@ __device__ inline void send(T* slot, Arrivals* arrivals, int to, const T& value)
                  :
                  : "r"(address), "r"(words[0]), "r"(barrier)
                  : "memory");
-  } else {
+  } else if constexpr (sizeof(T) == 8) {
     asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%0], {%1, %2}, [%3];"
                  :
                  : "r"(address), "r"(words[0]), "r"(words[1]), "r"(barrier)
+                 : "memory");
+  } else {
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];"
+                 :
+                 : "r"(address), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]), "r"(barrier)
                  : "memory");
   }
 }

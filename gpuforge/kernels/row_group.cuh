@@ -10,6 +10,7 @@
 #pragma once
 
 #include "gpuforge/kernels/cluster.cuh"
+#include "gpuforge/kernels/read_ahead.cuh"
 #include "gpuforge/kernels/stream_order.cuh"
 #include "gpuforge/kernels/unit_rows.cuh"
 
@@ -40,6 +41,21 @@ struct RowGroup {
     if constexpr (kRows == 1) return true;
     return row() < count;
   }
+  // This block's part of the row that is rows.ahead rows further, in `array`, number `which` of the rows'
+  // arrays, comes to the L2 cache: to be called when the own row is on its way. 0: nothing comes. Rows of any
+  // strides stay where they are.
+  template <typename T, int kArrays>
+  __device__ static void read_ahead(const UnitRows<kArrays>& rows, const T* array, int which) {
+    if constexpr (kRows == 1 && !kColumns) {
+      if (threadIdx.x != 0 || rows.ahead == 0 || row() + rows.ahead >= rows.count) return;
+      const long long part = rows.length / kCluster;
+      const long long first = kCluster == 1 ? 0 : cluster::rank() * part;
+      bring_to_l2(array + row_offsets(rows, row() + rows.ahead).at[which] + first,
+                  part * static_cast<long long>(sizeof(T)));
+    }
+  }
+  template <typename T, int kArrays>
+  __device__ static void read_ahead(const Rows<kArrays>&, const T*, int) {}
   // Where the warps of a row leave their values, in shared memory: for one reduction.
   template <typename T>
   struct Slots {
@@ -73,6 +89,7 @@ struct RowGroup {
       slots.values[thread] = value;
       __syncthreads();
       value = slots.values[thread % kRows];
+#pragma unroll 1
       for (int i = 1; i < kThreads; ++i) value = op(value, slots.values[i * kRows + thread % kRows]);
       return value;
     } else if constexpr (kTeam <= kWarp) {

@@ -14,6 +14,7 @@ template <int kArrays>
 struct UnitRows {
   long long length;
   long long count;
+  long long ahead;             // for RowGroup::read_ahead
   long long strides[kArrays];  // from a row to the next, in elements
 };
 

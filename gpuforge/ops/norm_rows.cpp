@@ -45,7 +45,10 @@ void check_variant(std::string_view op, std::string_view variant) {
 
 // What the rows alone do not tell.
 RowProblem norm_of_rows(RowProblem problem, bool residual) {
-  if (problem.op == kLayerNorm.op && !residual) problem.reductions = 2;  // a residual is work in between
+  if (problem.op == kLayerNorm.op && !residual) problem.thread_bytes = kHeldBytes;
+  problem.arrays = residual ? 2 : 1;
+  problem.most_cluster = kMostCluster;
+  problem.cluster_held_bytes = kHeldBytes;
   const std::int64_t bytes = problem.length * static_cast<std::int64_t>(element_bytes(problem.dtype));
   if (!residual && problem.form != RowForm::any && bytes <= kMostBytesWithMore)
     problem.held_bytes = kMoreHeldBytes;
@@ -110,13 +113,14 @@ RowProblem norm_problem(std::string_view op, const Rows& rows, const NormArrays&
                       arrays.residual != nullptr);
 }
 
-RowProblem norm_problem(std::string_view op, const Shape& shape, DType dtype, std::string_view variant) {
+RowProblem norm_problem(std::string_view op, const Shape& shape, DType dtype, bool residual,
+                        std::string_view variant) {
   check_variant(op, variant);
   GPUFORGE_CHECK(!shape.empty(), "{}: x must have an axis; found a scalar", op);
   const Strides strides = row_major_strides(shape);
   const Rows rows = make_rows(shape, {strides, along_last_axis(shape, 1)}, shape.size() - 1);
   const RowStart starts[] = {{0, 0, element_bytes(dtype)}, {1, 0, element_bytes(dtype)}};
-  return norm_of_rows(row_problem(op, rows, starts, dtype, kHeldBytes), false);
+  return norm_of_rows(row_problem(op, rows, starts, dtype, kHeldBytes), residual);
 }
 
 NormPlan plan_norm(std::string_view op, const NormArrays& arrays, float eps, std::string_view variant,
@@ -135,10 +139,12 @@ jit::KernelId norm_kernel_id(std::string_view op, std::string_view variant, DTyp
   const NormFile& norm = op == kRmsNorm.op ? kRmsNorm : kLayerNorm;
   GPUFORGE_ASSERT(op == norm.op, "{} is no norm", op);
   if (variant == "naive") return {norm.file, norm.naive, dtype};
-  return {norm.file,     norm.kernel,    dtype,
-          config.vector, config.items,   config.threads,
-          config.rows,   config.columns, static_cast<int>(config.form),
-          residual};
+  jit::KernelId id{norm.file,     norm.kernel,    dtype,
+                   config.vector, config.items,   config.threads,
+                   config.rows,   config.columns, static_cast<int>(config.form),
+                   residual};
+  if (config.cluster > 1) id.add(config.cluster);
+  return id;
 }
 
 std::shared_ptr<const jit::Kernel> norm_kernel(Context& context, std::string_view op,

@@ -34,7 +34,8 @@ Rows norm_rows(const NormArrays& arrays);
 RowProblem norm_problem(std::string_view op, const Rows& rows, const NormArrays& arrays,
                         std::string_view variant);
 // The same for arrays of their own that do not exist.
-RowProblem norm_problem(std::string_view op, const Shape& shape, DType dtype, std::string_view variant);
+RowProblem norm_problem(std::string_view op, const Shape& shape, DType dtype, bool residual,
+                        std::string_view variant);
 
 // Everything that is decided before a launch, after check_norm.
 struct NormPlan {

@@ -40,6 +40,31 @@ class OpTest : public ArrayTest {
     }
   }
 
+  // Rows that fill the blocks of a cluster, that leave some of them next to nothing, and that begin at odd
+  // places; a refusal where the device has no such clusters. `like`: options and dtype (16 bits).
+  void expect_clusters_good(const lab::Op& op, lab::Problem like,
+                            std::initializer_list<lab::Contents> all_contents) {
+    const device::DeviceFacts& facts = context_->device().facts();
+    for (const int cluster : {2, 4, 8, 16}) {
+      const Config config{{"threads", 64}, {"rows", 1}, {"vector", 8}, {"items", 16}, {"cluster", cluster}};
+      const bool has = facts.cluster_launch && cluster <= static_cast<int>(facts.launch.max_cluster_blocks);
+      for (const std::int64_t length : {1024 * cluster, 1024 * cluster - 13, 1025, 17}) {
+        like.shape = {37, length};
+        for (const lab::Contents contents : all_contents) {
+          const lab::CheckCase which{
+              .problem = lab::complete(op, like), .variant = "best", .contents = contents, .config = config};
+          if (has) {
+            expect_good(op, which);
+          } else {
+            EXPECT_THAT(
+                error_of([&] { lab::check(op, which, context_); }),
+                testing::HasSubstr(format_text("unavailable: {}: cluster={} needs a GPU", op.name, cluster)));
+          }
+        }
+      }
+    }
+  }
+
   // What `gpuforge check OP` goes through.
   void expect_all_good(const lab::Op& op) {
     const lab::CheckPlan plan = lab::plan_checks(std::span(&op, 1), {}, context_->device().facts().kind);

@@ -42,8 +42,7 @@ RowChoice choose_columns(const RowProblem& problem) {
 //   With 32 bytes of a row a thread, as loads of 16, our kernels need up to 40 registers: 48 warps fit, 48
 //   KB of every array. More of it makes no more speed, but an end when the last blocks are on their way
 //   alone: rows of 2 to 16 KB take 1 to 4 % longer with 64 bytes. Where a thread has more to do besides, it
-//   is the other way: rows with edges take 8 % longer with 32 bytes, and those that are reduced twice 1 to 8
-//   %.
+//   is the other way: rows with edges take 8 % longer with 32 bytes, a norm with weight and bias 2 to 5 %.
 // - Few instructions an element. An SM has 4 a cycle and memory brings some 18 bytes: f16 in and out leaves
 //   29 for each element. Finding the row and the reductions are some 100 a thread whatever it holds: 6 an
 //   element of 16, 12 of 8.
@@ -65,7 +64,7 @@ constexpr ClusterSize kClusterSizes[] = {
 std::optional<RowChoice> choose_cluster(const RowProblem& problem, const device::DeviceFacts& facts) {
   const int most_blocks = most_cluster(problem, facts);
   RowConfig config{.threads = kThreadsBeside, .rows = 1, .vector = problem.vector, .items = 0};
-  config.items = most_items(problem, problem.vector);
+  config.items = std::min(most_items(problem, problem.vector), kMoreBytesAThread / bytes_of(problem.dtype));
   if (most_blocks == 1 || config.items == 0 || holds_row(config, problem)) return {};
   for (const ClusterSize& size : kClusterSizes) {
     config.cluster = 2;
@@ -100,8 +99,8 @@ RowChoice choose_rows(const RowProblem& problem, const device::DeviceFacts& fact
     return static_cast<int>(
         std::clamp(std::bit_ceil(groups), least, static_cast<std::uint64_t>(kMaxThreads)));
   };
-  const bool more = problem.reductions > 1 || problem.form != RowForm::whole;
-  int wanted = (more ? kMoreBytesAThread : kBytesAThread) / bytes_of(problem.dtype);
+  const int usual = problem.form == RowForm::whole ? kBytesAThread : kMoreBytesAThread;
+  int wanted = (problem.thread_bytes > 0 ? problem.thread_bytes : usual) / bytes_of(problem.dtype);
   if (problem.held_bytes > 0) wanted = std::min(wanted, most);
   // Few rows: more threads for each, as long as an SM's four schedulers have not four warps each. A warp
   // alone has an instruction every 8 cycles.

@@ -124,16 +124,17 @@ jit::KernelId row_kernel_id(jit::FixedText file, jit::FixedText kernel, DType dt
   return id;
 }
 
-device::LaunchConfig row_launch(const RowProblem& problem, const RowConfig& config) {
+RowLaunch row_launch(const RowProblem& problem, const RowConfig& config, const device::DeviceFacts& facts) {
   const std::int64_t blocks = (problem.count + config.rows - 1) / config.rows * config.cluster;
   GPUFORGE_CHECK(blocks <= std::numeric_limits<std::int32_t>::max(),
                  "{}: {} rows, {} a block, are more than a grid has", problem.op, problem.count, config.rows);
-  device::LaunchConfig launch;
+  RowLaunch how{.launch = {}, .form = config.form, .ahead = rows_ahead(problem, config, facts)};
+  device::LaunchConfig& launch = how.launch;
   launch.grid.x = static_cast<std::uint32_t>(blocks);
   launch.block.x = static_cast<std::uint32_t>(config.threads * config.rows);
   launch.dynamic_shared_bytes = shared_bytes(config, problem);
   launch.cluster.x = static_cast<std::uint32_t>(config.cluster);
-  return launch;
+  return how;
 }
 
 }  // namespace gpuforge::ops

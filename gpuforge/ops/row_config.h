@@ -33,8 +33,9 @@ struct RowProblem {
   int vector = 1;        // the most elements a load may have
   bool columns = false;  // neighbours in memory are neighbouring rows
   int held_bytes = 0;    // what a thread may hold of each array; 0: nothing
-  int reductions = 1;    // that all threads of a row wait for, one after the other
+  int thread_bytes = 0;  // what a thread had best hold of each array; 0: as the rows are
   RowForm form = RowForm::any;
+  int arrays = 1;  // that are held
   // Where the device has clusters, blocks that a row may have, what a thread of such a block may hold of each
   // array, and how many of the arrays are held in shared memory, not in registers.
   int most_cluster = 1;
@@ -68,6 +69,6 @@ RowChoice choose_row_config(const RowProblem& problem, std::string_view variant,
 // where they are not RowForm::any and 1.
 jit::KernelId row_kernel_id(jit::FixedText file, jit::FixedText kernel, DType dtype, const RowConfig& config);
 // A block for each config.rows rows, or a cluster for each row; invalid_argument when a grid has not so many.
-device::LaunchConfig row_launch(const RowProblem& problem, const RowConfig& config);
+RowLaunch row_launch(const RowProblem& problem, const RowConfig& config, const device::DeviceFacts& facts);
 
 }  // namespace gpuforge::ops

@@ -101,7 +101,8 @@ TEST(RowConfig, LongRowsHaveMoreBytesAThread) {
 }
 
 TEST(RowConfig, ClustersHoldWhatOutgrowsABlock) {
-  EXPECT_EQ(chosen_on_hopper(clustered(4096, 32768)), cluster_of(1, 512, 64));
+  EXPECT_EQ(chosen_on_hopper(clustered(8192, 16384)), cluster_of(1, 512, 32));
+  EXPECT_EQ(chosen_on_hopper(clustered(4096, 32768)), cluster_of(4, 256, 32));
   EXPECT_EQ(chosen_on_hopper(clustered(4096, 65536)), cluster_of(8, 256, 32));
   EXPECT_EQ(chosen_on_hopper(clustered(1024, 131072)), cluster_of(16, 256, 32));
   EXPECT_EQ(chosen_on_hopper(clustered(512, 262144)), cluster_of(8, 512, 64));
@@ -121,8 +122,8 @@ TEST(RowConfig, ClustersHoldWhatOutgrowsABlock) {
   unit.form = RowForm::whole;
   EXPECT_EQ(chosen_on_hopper(unit).form, RowForm::whole);
   unit.form = RowForm::unit;
-  EXPECT_EQ(chosen_on_hopper(unit).form, RowForm::any);
-  unit.length = 1024;
+  EXPECT_EQ(chosen_on_hopper(unit).form, RowForm::any) << "of those that hold much";
+  unit.length = 65536;
   EXPECT_EQ(chosen_on_hopper(unit).form, RowForm::unit);
   // Few rows: as many multiprocessors as there are.
   EXPECT_EQ(chosen_on_hopper(clustered(1, 65536)), cluster_of(16, 256, 16));
@@ -137,12 +138,15 @@ TEST(RowConfig, ClustersOfTwoArraysUseSharedMemory) {
   EXPECT_EQ(chosen_on_hopper(clustered_pair(4096, 16384)), cluster_of(1, 512, 32));
   EXPECT_EQ(chosen_on_hopper(clustered_pair(4096, 32768)), cluster_of(4, 256, 32));
   EXPECT_EQ(chosen_on_hopper(clustered_pair(512, 262144)), cluster_of(8, 512, 64));
-  const device::LaunchConfig launch = row_launch(clustered_pair(512, 262144), cluster_of(8, 512, 64));
+  const device::LaunchConfig launch =
+      row_launch(clustered_pair(512, 262144), cluster_of(8, 512, 64), hopper()).launch;
   EXPECT_EQ(launch.grid, (device::Dim3{4096, 1, 1}));
   EXPECT_EQ(launch.cluster, (device::Dim3{8, 1, 1}));
   EXPECT_EQ(launch.dynamic_shared_bytes, 65536u);
-  EXPECT_EQ(row_launch(clustered_pair(512, 100), cluster_of(1, 32, 8)).dynamic_shared_bytes, 0u);
-  EXPECT_EQ(row_launch(clustered_pair(512, 100), cluster_of(1, 32, 8)).cluster, device::Dim3{});
+  const device::LaunchConfig alone =
+      row_launch(clustered_pair(512, 100), cluster_of(1, 32, 8), hopper()).launch;
+  EXPECT_EQ(alone.dynamic_shared_bytes, 0u);
+  EXPECT_EQ(alone.cluster, device::Dim3{});
   // A chip with less of it reads such rows twice.
   device::DeviceFacts small = hopper();
   small.launch.max_shared_per_block = 99 * 1024;
@@ -152,6 +156,26 @@ TEST(RowConfig, ClustersOfTwoArraysUseSharedMemory) {
 }
 
 constexpr jit::FixedText kFile = "gpuforge/ops/softmax_online/softmax_online.cu";
+
+TEST(RowConfig, AThirdOfTheRowsOfADeviceLieAhead) {
+  const auto ahead = [](RowProblem problem, RowConfig config) {
+    config.form = RowForm::whole;
+    return row_launch(problem, config, hopper()).ahead;
+  };
+  EXPECT_EQ(ahead(clustered(4096, 8192), cluster_of(1, 256, 32)), 132 * 6 / 3);
+  EXPECT_EQ(ahead(clustered(4096, 8192), cluster_of(1, 128, 64)), 132 * 8 / 3) << "fewer threads beside";
+  EXPECT_EQ(ahead(clustered(4096, 65536), cluster_of(8, 256, 32)), 132 * 6 / 8 / 3);
+  EXPECT_EQ(ahead(clustered(4096, 1048576), cluster_of(16, 1024, 64)), 132 / 16 / 3);
+  RowProblem pair = clustered_pair(4096, 8192);
+  pair.arrays = 2;
+  EXPECT_EQ(ahead(pair, cluster_of(1, 256, 32)), 132 * 4 / 3);
+  EXPECT_EQ(ahead(pair, cluster_of(2, 128, 32)), 132 * 12 / 2 / 3) << "one of them in shared memory";
+  EXPECT_EQ(ahead(clustered(792, 8192), cluster_of(1, 256, 32)), 0) << "all are there at once";
+  EXPECT_EQ(ahead(clustered(793, 8192), cluster_of(1, 256, 32)), 264);
+  EXPECT_EQ(ahead(clustered(4096, 8192), cluster_of(1, 256, 0)), 0) << "nothing is held";
+  EXPECT_EQ(ahead(clustered(1 << 20, 256), {.threads = 32, .rows = 4, .vector = 8, .items = 8}), 0);
+  EXPECT_EQ(row_launch(clustered(4096, 8192), cluster_of(1, 256, 32), hopper()).ahead, 0) << "any strides";
+}
 
 TEST(RowConfig, ClustersAreNamedOnlyWhereTheyAre) {
   EXPECT_FALSE(to_config(cluster_of(1, 512, 64)).contains("cluster"));
@@ -212,15 +236,15 @@ TEST(RowConfig, FewRowsHaveMoreThreads) {
             (RowConfig{.threads = 64, .rows = 2, .vector = 8, .items = 32}));
 }
 
-// Half as many bytes a thread, where nothing is at the ends of rows and they are reduced once.
+// Half as many bytes a thread, where nothing is at the ends of rows and the op has no wish of its own.
 TEST(RowConfig, WholeRowsHaveMoreThreads) {
   RowProblem whole = halves(16384, 4096);
   whole.form = RowForm::whole;
   EXPECT_EQ(chosen(whole).config,
             (RowConfig{.threads = 256, .rows = 1, .vector = 8, .items = 16, .form = RowForm::whole}));
-  whole.reductions = 2;
+  whole.thread_bytes = 64;
   EXPECT_EQ(chosen(whole).config.threads, 128);
-  whole.reductions = 1;
+  whole.thread_bytes = 0;
   whole.form = RowForm::unit;
   EXPECT_EQ(chosen(whole).config.threads, 128);
 }

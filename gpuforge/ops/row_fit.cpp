@@ -49,10 +49,22 @@ bool fits(const RowConfig& config, const RowProblem& problem) {
          config.items <= most_items(problem, config.vector, config.cluster) && holds_row(config, problem);
 }
 
+std::int64_t rows_ahead(const RowProblem& problem, const RowConfig& config,
+                        const device::DeviceFacts& facts) {
+  if (config.items == 0 || config.rows > 1 || config.form == RowForm::any) return 0;
+  const int in_registers = problem.arrays - (config.cluster > 1 ? problem.cluster_shared_arrays : 0);
+  const int held = config.items * bytes_of(problem.dtype) * in_registers;
+  const int threads = held <= 64 ? 1536 : 1024;  // of a multiprocessor, as many as the kernels ask for
+  const std::int64_t blocks = std::int64_t{facts.multiprocessors} * std::max(threads / config.threads, 1);
+  const std::int64_t at_once = std::max<std::int64_t>(blocks / config.cluster, 1);
+  return problem.count <= at_once ? 0 : std::max<std::int64_t>(at_once / 3, 1);
+}
+
 RowForm form_of(const RowConfig& config, const RowProblem& problem) {
-  if (config.cluster > 1 && problem.form == RowForm::unit) return RowForm::any;
-  const bool full = config.threads > kThreadsBeside && config.items * bytes_of(problem.dtype) > 64;
-  if (config.cluster == 1 && problem.form == RowForm::whole && full) return RowForm::unit;
+  const bool much = config.items * bytes_of(problem.dtype) > 64;
+  if (config.cluster > 1 && problem.form == RowForm::unit && much) return RowForm::any;
+  if (config.cluster == 1 && problem.form == RowForm::whole && much && config.threads > kThreadsBeside)
+    return RowForm::unit;
   return problem.form;
 }
 

@@ -28,9 +28,13 @@ bool holds_row(const RowConfig& config, const RowProblem& problem);
 bool fits(const RowConfig& config, const RowProblem& problem);
 // Blocks that a row may have there.
 int most_cluster(const RowProblem& problem, const device::DeviceFacts& facts);
-// What the kernel is compiled for. A cluster's rows are long: it does not matter how soon a thread has found
-// its own. Of the kernels with as many threads and registers as there are, those for whole rows spill (SM
-// 86).
+// How far from a row it is to the one that is brought to the L2 cache while threads wait for the row's own: a
+// third of the rows that the device has at once. Those that are brought too early are gone when they are
+// wanted. 0, none: where everything is on the device at once, and where a block has several rows, which are
+// short and do not wait.
+std::int64_t rows_ahead(const RowProblem& problem, const RowConfig& config, const device::DeviceFacts& facts);
+// What the kernel is compiled for. Those that hold much in each of as many threads as there are would spill
+// for whole rows (SM 86); those of clusters, with edges and reading ahead (SM 90).
 RowForm form_of(const RowConfig& config, const RowProblem& problem);
 
 }  // namespace gpuforge::ops

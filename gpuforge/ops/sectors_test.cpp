@@ -55,7 +55,7 @@ TEST_P(Sectors, AreAsManyAsTheBytesNeed) {
       {"softmax_online", "best", {}, 1, 2, 1},      {"softmax_online", "online", {}, 0, 2, 1},
       {"softmax_online", "safe", {}, 0, 3, 1},      {"softmax_online_backward", "best", {}, 2, 4, 1},
       {"rms_norm", "best", plain, 1, 2, 1},         {"rms_norm", "best", plain_residual, 2, 4, 2},
-      {"layer_norm", "best", bare, 1, 3, 1},        {"layer_norm", "best", bare_residual, 2, 5, 2},
+      {"layer_norm", "best", bare, 1, 2, 1},        {"layer_norm", "best", bare_residual, 2, 4, 2},
       {"rms_norm_backward", "best", plain, 2, 4, 1}};
   for (const Passes& passes : all) {
     for (const DType dtype : {DType::f16, DType::f32}) {

@@ -25,28 +25,34 @@ template <std::size_t kArrays>
 struct UnitDeviceRows {
   std::int64_t length = 0;
   std::int64_t count = 0;
+  std::int64_t ahead = 0;
   std::array<std::int64_t, kArrays> strides{};
 };
 
 template <std::size_t kArrays>
-UnitDeviceRows<kArrays> unit_device_rows(const Rows& rows) {
+UnitDeviceRows<kArrays> unit_device_rows(const Rows& rows, std::int64_t ahead = 0) {
   GPUFORGE_ASSERT(rows.array_count == kArrays && has_equal_distances(rows),
                   "{} outer axes of {} arrays for a kernel with {}", rows.extents.size(), rows.array_count,
                   kArrays);
-  UnitDeviceRows<kArrays> result{.length = rows.length, .count = rows.count};
+  UnitDeviceRows<kArrays> result{.length = rows.length, .count = rows.count, .ahead = ahead};
   for (std::size_t a = 0; a < kArrays && !rows.extents.empty(); ++a)
     result.strides[a] = rows.arrays[a].strides[0];
   return result;
 }
 
-// The rows come behind the other arguments, as the kernel was compiled to take them.
+struct RowLaunch {
+  device::LaunchConfig launch;
+  RowForm form = RowForm::any;  // what the kernel was compiled for
+  std::int64_t ahead = 0;       // of RowGroup::read_ahead, for what is not of any strides
+};
+// The rows come behind the other arguments.
 template <std::size_t kArrays, typename... Arguments>
-void launch_rows(const jit::Kernel& kernel, const device::LaunchConfig& launch, device::Stream& stream,
-                 const Rows& rows, RowForm form, const Arguments&... arguments) {
-  if (form != RowForm::any) {
-    kernel(launch, stream, arguments..., unit_device_rows<kArrays>(rows));
+void launch_rows(const jit::Kernel& kernel, const RowLaunch& how, device::Stream& stream, const Rows& rows,
+                 const Arguments&... arguments) {
+  if (how.form != RowForm::any) {
+    kernel(how.launch, stream, arguments..., unit_device_rows<kArrays>(rows, how.ahead));
   } else {
-    kernel(launch, stream, arguments..., device_rows<kArrays>(rows));
+    kernel(how.launch, stream, arguments..., device_rows<kArrays>(rows));
   }
 }
 

@@ -1,7 +1,7 @@
 // out = (x - mean) / sqrt(variance + eps) * weight + bias along the rows of views of any strides, x being x +
-// residual where there is one. The variance is that of x - mean, of the copy on chip: rows that are held are
-// read once and written once, 2 * sizeof(T) bytes an element (4 with a residual) and weight and bias once for
-// all; streamed ones are read three times. 8 operations an element, in float.
+// residual where there is one. Rows that are held are read once and written once, 2 * sizeof(T) bytes an
+// element (4 with a residual) and weight and bias once for all; streamed ones are read twice. 8 operations an
+// element, in float.
 #include "gpuforge/ops/rms_norm/residual.cuh"
 
 namespace gpuforge {
@@ -35,60 +35,118 @@ __global__ void __launch_bounds__(128)
   }
 }
 
-template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm, bool kAdds>
-__global__ void __launch_bounds__(kThreads* kRows,
-                                  kNormBlocks<T, kVector, kItems, kThreads * kRows, kForm, kAdds>)
+// Of some values: how many there are, their mean, and the sum of (value - mean)^2. Several such are made one
+// without going back to the values, and without the loss of digits that sums of squares have: everything is
+// counted from one of the values or one of the means, so that equal ones have no variance at all.
+struct alignas(16) Moments {
+  float count;
+  float mean;
+  float squares;
+
+  // Of `count` values, from the sums of (value - pivot) and of its squares, the pivot being one of them: what
+  // is subtracted is less than `count` times the result.
+  __device__ static Moments around(float pivot, float count, float sum, float squares) {
+    const float mean = sum * reciprocal(fmaxf(count, 1.0f));
+    return {count, pivot + mean, squares - sum * mean};
+  }
+};
+
+struct JoinMoments {
+  __device__ static Moments identity() { return {0.0f, 0.0f, 0.0f}; }
+  // For whom all threads go the same way: (a, b) differs from (b, a).
+  __device__ Moments operator()(const Moments& a, const Moments& b) const {
+    const float count = a.count + b.count;
+    const float apart = b.mean - a.mean;
+    const float step = apart * b.count * reciprocal(fmaxf(count, 1.0f));
+    return {count, a.mean + step, a.squares + b.squares + step * apart * a.count};
+  }
+};
+
+// What reductions call for those of neighbouring lanes.
+template <int kWidth>
+__device__ inline Moments warp_reduce(const Moments& own, JoinMoments) {
+  const float pivot = __shfl_sync(0xffffffffu, own.mean, 0, kWidth);
+  const float count = warp_reduce<kWidth>(own.count, Sum{});
+  const float apart = own.mean - pivot;
+  const float mean = warp_reduce<kWidth>(own.count * apart, Sum{}) * reciprocal(fmaxf(count, 1.0f));
+  const float squares = own.squares + own.count * (apart - mean) * (apart - mean);
+  return {count, pivot + mean, warp_reduce<kWidth>(squares, Sum{})};
+}
+
+// Of the elements that this thread has.
+template <int kVector, typename Row>
+__device__ inline Moments moments_of(Row& row) {
+  if constexpr (Row::kItemsHeld > 0) {
+    float pivot = 0, count = 0, sum = 0, squares = 0;
+    row.visit([&](const RowPiece<kVector>& piece) {
+      const bool first = piece.count == kVector ? piece.slot == 0 : count == 0.0f;
+      if (first) pivot = piece.values[0];
+      count += static_cast<float>(piece.count);
+#pragma unroll
+      for (int i = 0; i < kVector; ++i) {
+        if (i < piece.count) {
+          const float value = piece.values[i] - pivot;
+          sum += value;
+          squares += value * value;
+        }
+      }
+    });
+    return Moments::around(pivot, count, sum, squares);
+  } else {
+    Moments result = JoinMoments::identity();
+    row.visit([&](const RowPiece<kVector>& piece) {
+      float sum = 0, squares = 0;
+#pragma unroll
+      for (int i = 1; i < kVector; ++i) {
+        if (i < piece.count) {
+          const float value = piece.values[i] - piece.values[0];
+          sum += value;
+          squares += value * value;
+        }
+      }
+      result = JoinMoments{}(result,
+                             Moments::around(piece.values[0], static_cast<float>(piece.count), sum, squares));
+    });
+    return result;
+  }
+}
+
+// kThreads threads a row, of each of kCluster blocks.
+template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm, bool kAdds,
+          int kCluster = 1>
+__global__ void __launch_bounds__(
+    kThreads* kRows, kCluster > 1
+                         ? cluster::kBlocksBeside<kThreads, kCluster, (kAdds ? 2 : 1) * kItems * sizeof(T),
+                                                  kForm == kWholeRows>
+                         : kNormBlocks<T, kVector, kItems, kThreads * kRows, kForm, kAdds>)
     layer_norm(T* out, const T* x, const T* weight, const T* bias, const T* residual, T* residual_out,
                float eps, const __grid_constant__ typename RowsOf<kNormArrays, kForm>::Type rows) {
-  using Group = RowGroup<kThreads, kRows, kColumns>;
-  __shared__ typename Group::template Slots<float> sum_slots, square_slots;
+  using Group = RowGroup<kThreads, kRows, kColumns, kCluster>;
+  __shared__ typename Group::template Slots<Moments> slots;
+  Group::begin(slots);
   const bool present = Group::present(rows.count);
   begin_after_previous_kernel();
   const RowOffsets<kNormArrays> begin = row_offsets(rows, present ? Group::row() : 0);
-  using Row = HeldRow<T, kVector, kItems, kThreads, kForm, (kAdds && kThreads > 512 ? 2 : 4)>;  // no spills
+  using Row =
+      HeldRow<T, kVector, kItems, Group::kTeam, kForm, (kAdds && kThreads > 512 ? 2 : 4)>;  // no spills
   const typename Row::Places places(x + begin.at[kX], present ? rows.length : 0, Group::thread());
-  const WeightRow<T, kVector, kItems, kThreads> factors(weight, axis_stride(rows, kWeight), places);
-  const WeightRow<T, kVector, kItems, kThreads> shifts(bias, axis_stride(rows, kBias), places);
-  Row row = norm_row<kAdds, Row, kVector>(x, residual, residual_out, rows, begin, places);
-  float sum = 0;
-  row.visit([&](const RowPiece<kVector>& piece) {
-#pragma unroll
-    for (int i = 0; i < kVector; ++i) {
-      if (i < piece.count) sum += piece.values[i];
-    }
-  });
-  // Exactly: equal numbers have no variance.
-  const float mean = Group::reduce(sum, Sum{}, sum_slots) / static_cast<float>(rows.length);
-  float squares = 0;
-  row.visit([&](const RowPiece<kVector>& piece) {
-#pragma unroll
-    for (int i = 0; i < kVector; ++i) {
-      if (i < piece.count) squares += (piece.values[i] - mean) * (piece.values[i] - mean);
-    }
-  });
-  const float scale = inverse_root(
-      Group::reduce(squares, Sum{}, square_slots) * reciprocal(static_cast<float>(rows.length)) + eps);
+  // Late: with two of them before the row, the row would come later.
+  const WeightRow<T, kVector, kItems, false> factors(weight, axis_stride(rows, kWeight), 1.0f, places);
+  const WeightRow<T, kVector, kItems, false> shifts(bias, axis_stride(rows, kBias), 0.0f, places);
+  Row row = norm_row<kAdds, Row, Group, kVector>(x, residual, residual_out, rows, begin, places);
+  Moments moments = moments_of<kVector>(row);
+  Group::meet();
+  moments = Group::reduce(moments, JoinMoments{}, slots);
+  const float mean = moments.mean;
+  const float scale = inverse_root(moments.squares * reciprocal(static_cast<float>(rows.length)) + eps);
   T* const to = out + begin.at[kOut];
   row.visit([&](RowPiece<kVector>& piece) {
-    const WeightPiece<T, kVector> factor = factors.at(piece), shift = shifts.at(piece);
-    float values[kVector];
+    float factor[kVector], shift[kVector];
+    factors.get(factor, piece);
+    shifts.get(shift, piece);
 #pragma unroll
     for (int i = 0; i < kVector; ++i) {
-      if (i < piece.count) piece.values[i] = (piece.values[i] - mean) * scale;
-    }
-    if (weight != nullptr) {
-      factor.get(values, piece);
-#pragma unroll
-      for (int i = 0; i < kVector; ++i) {
-        if (i < piece.count) piece.values[i] *= values[i];
-      }
-    }
-    if (bias != nullptr) {
-      shift.get(values, piece);
-#pragma unroll
-      for (int i = 0; i < kVector; ++i) {
-        if (i < piece.count) piece.values[i] += values[i];
-      }
+      if (i < piece.count) piece.values[i] = (piece.values[i] - mean) * scale * factor[i] + shift[i];
     }
     write_row(to, axis_stride(rows, kOut), piece);
   });

@@ -9,7 +9,7 @@ namespace gpuforge::ops {
 namespace {
 
 RowProblem row_problem_of(const lab::Problem& problem, std::string_view variant) {
-  return norm_problem("layer_norm", problem.shape, problem.dtype, variant);
+  return norm_problem("layer_norm", problem.shape, problem.dtype, flag_option(problem, "residual"), variant);
 }
 
 std::vector<lab::Operand> operands(const lab::Problem& problem) {

@@ -32,6 +32,13 @@ TEST_P(LayerNorm, LongRows) {
   }
 }
 
+TEST_P(LayerNorm, ClustersOfBlocksHoldARow) {
+  for (const char* const residual : {"false", "true"}) {
+    expect_clusters_good(find_op("layer_norm"), {.dtype = DType::bf16, .options = {{"residual", residual}}},
+                         {lab::Contents::normal, lab::Contents::nans});
+  }
+}
+
 // A mean far from zero, where E[x^2] - E[x]^2 has no digits left.
 TEST_P(LayerNorm, AMeanFarFromZeroCostsNoDigits) {
   const Array x = from<float>({4096, 4097, 4098, 4099}, {1, 4});
@@ -40,6 +47,44 @@ TEST_P(LayerNorm, AMeanFarFromZeroCostsNoDigits) {
         layer_norm(x, nullptr, nullptr, {.eps = 0, .variant = variant}, *stream_).to_vector<float>(*stream_);
     EXPECT_NEAR(got[0], -1.3416408, 1e-6) << variant;
     EXPECT_NEAR(got[3], 1.3416408, 1e-6) << variant;
+  }
+}
+
+// Threads begin with a value that is far from all others, or have a mean that is far from other threads'.
+TEST_P(LayerNorm, AValueFarFromTheOthersCostsNoDigits) {
+  for (const std::int64_t length : {33, 1000, 4099}) {
+    for (const double far : {300.0, 1e5}) {
+      std::vector<float> values(static_cast<std::size_t>(3 * length));
+      double sum = 0, squares = 0;  // of the first row
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const std::size_t at = i % static_cast<std::size_t>(length);
+        values[i] = static_cast<float>(std::sin(static_cast<double>(at)) + (at % 256 == 0 ? far : 0));
+        if (i < static_cast<std::size_t>(length)) sum += values[i];
+      }
+      const double mean = sum / static_cast<double>(length);
+      for (std::size_t i = 0; i < static_cast<std::size_t>(length); ++i)
+        squares += (values[i] - mean) * (values[i] - mean);
+      const double scale = 1 / std::sqrt(squares / static_cast<double>(length) + 1e-5);
+      const auto got =
+          layer_norm(from<float>(values, {3, length}), nullptr, nullptr, {.eps = 1e-5F}, *stream_)
+              .to_vector<float>(*stream_);
+      double worst = 0;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const double want = (values[i] - mean) * scale;
+        worst = std::max(worst, std::abs(got[i] - want) / std::max(std::abs(want), 1.0));
+      }
+      EXPECT_LT(worst, 4e-6) << length << " far " << far;
+    }
+  }
+}
+
+// Of any length and any number: nothing but the bias is left.
+TEST_P(LayerNorm, EqualNumbersHaveNoVariance) {
+  for (const std::int64_t length : {1, 7, 33, 1000, 4099, 20001}) {
+    const std::vector<float> values(static_cast<std::size_t>(2 * length), 1234.567F);
+    const auto got = layer_norm(from<float>(values, {2, length}), nullptr, nullptr, {}, *stream_)
+                         .to_vector<float>(*stream_);
+    EXPECT_THAT(got, testing::Each(0.0F)) << length;
   }
 }
 

@@ -15,57 +15,46 @@ constexpr int kX = 0, kOut = 1, kResidual = 2, kResidualOut = 3, kWeight = 4, kB
 // blocks of a warp, of which there are never so many; and for other chips than SM 90, whose compilers need
 // more.
 template <typename T, int kVector, int kItems, int kBlock, int kForm, bool kAdds>
-constexpr int kNormBlocks = sizeof(T) == 2 && kVector == 8 && kItems > 0 && kItems <= 32 && kBlock >= 64 &&
-                                    kBlock <= 512 && kForm == kWholeRows && !kAdds && __CUDA_ARCH__ == 900
+constexpr int kNormBlocks = kVector * sizeof(T) == 16 && kItems > 0 && kItems * sizeof(T) <= 64 &&
+                                    kBlock >= 64 && kBlock <= 512 && kForm == kWholeRows && !kAdds
+                                    && __CUDA_ARCH__ == 900
                                 ? 1536 / kBlock
                                 : 0;
-
-// The elements of a weight or a bias that belong to a piece of a row.
-template <typename T, int kVector>
-struct WeightPiece {
-  HeldPiece<T, kVector> pieces;
-  T single;
-
-  __device__ void get(float (&values)[kVector], const RowPiece<kVector>& piece) const {
-    if (kVector == 1 || piece.count == kVector) {
-      pieces.get(values);
-    } else {
-      values[0] = static_cast<float>(single);
-    }
-  }
-};
-
-// A weight or a bias, which may not be there, for the threads of a row. Few elements of it come with the row
-// itself, so that nobody waits for them behind the sums; more would take the registers of other rows, and
-// come from the cache when they are asked for.
-template <typename T, int kVector, int kItems, int kThreads,
-          bool kEarly = (kItems > 0 && kItems * sizeof(T) <= 32)>
+// A weight or a bias, or `otherwise` where there is none, for the threads of a row. Few elements of it come
+// with the row itself, so that nobody waits for them behind the sums; more would take the registers of other
+// rows, and come from the cache when they are asked for. get(): what belongs to a piece of the row.
+template <typename T, int kVector, int kItems, bool kEarly = (kItems > 0 && kItems * sizeof(T) <= 32)>
 struct WeightRow {
   const T* weight;
   long long stride;
+  float otherwise;
 
   template <typename Places>
-  __device__ WeightRow(const T* weight, long long stride, const Places&) : weight(weight), stride(stride) {}
-  __device__ WeightPiece<T, kVector> at(const RowPiece<kVector>& piece) const {
-    WeightPiece<T, kVector> result;
-    if (weight != nullptr) {
-      if (kVector == 1 || piece.count == kVector) {
-        result.pieces.load(weight + piece.at * stride);
-      } else {
-        result.single = weight[piece.at * stride];
-      }
+  __device__ WeightRow(const T* weight, long long stride, float otherwise, const Places&)
+      : weight(weight), stride(stride), otherwise(otherwise) {}
+  __device__ void get(float (&values)[kVector], const RowPiece<kVector>& piece) const {
+    if (weight == nullptr) {
+#pragma unroll
+      for (int i = 0; i < kVector; ++i) values[i] = otherwise;
+    } else {
+      read_row(values, piece, weight, stride);
     }
-    return result;
   }
 };
-template <typename T, int kVector, int kItems, int kThreads>
-struct WeightRow<T, kVector, kItems, kThreads, true> {
+template <typename T, int kVector, int kItems>
+struct WeightRow<T, kVector, kItems, true> {
   static constexpr int kLoads = kItems / kVector;
   HeldPiece<T, kVector> pieces[kLoads];
   T edge;
 
   template <typename Places>
-  __device__ WeightRow(const T* weight, long long stride, const Places& places) {
+  __device__ WeightRow(const T* weight, long long stride, float otherwise, const Places& places)
+      : edge(otherwise) {
+    float values[kVector];
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) values[i] = otherwise;
+#pragma unroll
+    for (int k = 0; k < kLoads; ++k) pieces[k].set(values);
     if (weight == nullptr) return;
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) {
@@ -73,19 +62,29 @@ struct WeightRow<T, kVector, kItems, kThreads, true> {
     }
     if (Places::kHasEdges && places.edge_at >= 0) edge = weight[places.edge_at * stride];
   }
-  __device__ WeightPiece<T, kVector> at(const RowPiece<kVector>& piece) const {
-    return {pieces[piece.slot], edge};
+  __device__ void get(float (&values)[kVector], const RowPiece<kVector>& piece) const {
+    if (kVector == 1 || piece.count == kVector) {
+      pieces[piece.slot].get(values);
+    } else {
+      values[0] = static_cast<float>(edge);
+    }
   }
 };
 
 // The row that is normalised: x, or with kAdds what x + residual is rounded to, which is written to
 // residual_out as well.
-template <bool kAdds, typename Row, int kVector, typename T, typename AllRows>
+template <bool kAdds, typename Row, typename Group, int kVector, typename T, typename AllRows>
 __device__ inline Row norm_row(const T* x, const T* residual, T* residual_out, const AllRows& rows,
                                const RowOffsets<kNormArrays>& begin, const typename Row::Places& places) {
   Row row(x + begin.at[kX], axis_stride(rows, kX), places);
-  if constexpr (kAdds) {
+  if constexpr (!kAdds) {
+    if constexpr (Row::kItemsHeld > 0) Group::read_ahead(rows, x, kX);
+  } else {
     const Row added(residual + begin.at[kResidual], axis_stride(rows, kResidual), places);
+    if constexpr (Row::kItemsHeld > 0) {
+      Group::read_ahead(rows, x, kX);
+      Group::read_ahead(rows, residual, kResidual);
+    }
     T* const sums = residual_out + begin.at[kResidualOut];
     row.visit([&](RowPiece<kVector>& piece) {
       float other[kVector];

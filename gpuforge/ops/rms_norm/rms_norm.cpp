@@ -21,14 +21,14 @@ void rms_norm(Array& out, const Array& x, const Array* weight, std::optional<Res
   if (x.size() == 0) return;
   const auto uses = record_uses(arrays, stream);
   Context& context = x.context();
-  if (context.device().facts().kind == device::DeviceKind::cpu)
-    return rms_norm_cpu(arrays, plan.rows, options.eps, stream);
+  const device::DeviceFacts& facts = context.device().facts();
+  if (facts.kind == device::DeviceKind::cpu) return rms_norm_cpu(arrays, plan.rows, options.eps, stream);
 
   const auto kernel =
       norm_kernel(context, kName, options.variant, x.dtype(), plan.config, residual.has_value());
-  launch_rows<kNormArrays>(*kernel, row_launch(plan.problem, plan.config), stream, plan.rows,
-                           plan.config.form, out, x, address_of(weight), address_of(arrays.residual),
-                           address_of(arrays.residual_out), options.eps);
+  launch_rows<kNormArrays>(*kernel, row_launch(plan.problem, plan.config, facts), stream, plan.rows, out, x,
+                           address_of(weight), address_of(arrays.residual), address_of(arrays.residual_out),
+                           options.eps);
 }
 
 Array rms_norm(const Array& x, const Array* weight, const RmsNormOptions& options, device::Stream& stream) {

@@ -29,20 +29,26 @@ __global__ void __launch_bounds__(128)
   }
 }
 
-template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm, bool kAdds>
-__global__ void __launch_bounds__(kThreads* kRows,
-                                  kNormBlocks<T, kVector, kItems, kThreads * kRows, kForm, kAdds>)
+// kThreads threads a row, of each of kCluster blocks.
+template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm, bool kAdds,
+          int kCluster = 1>
+__global__ void __launch_bounds__(
+    kThreads* kRows, kCluster > 1
+                         ? cluster::kBlocksBeside<kThreads, kCluster, (kAdds ? 2 : 1) * kItems * sizeof(T),
+                                                  kForm == kWholeRows>
+                         : kNormBlocks<T, kVector, kItems, kThreads * kRows, kForm, kAdds>)
     rms_norm(T* out, const T* x, const T* weight, const T* residual, T* residual_out, float eps,
              const __grid_constant__ typename RowsOf<kNormArrays, kForm>::Type rows) {
-  using Group = RowGroup<kThreads, kRows, kColumns>;
+  using Group = RowGroup<kThreads, kRows, kColumns, kCluster>;
   __shared__ typename Group::template Slots<float> slots;
+  Group::begin(slots);
   const bool present = Group::present(rows.count);
   begin_after_previous_kernel();
   const RowOffsets<kNormArrays> begin = row_offsets(rows, present ? Group::row() : 0);
-  using Row = HeldRow<T, kVector, kItems, kThreads, kForm>;
+  using Row = HeldRow<T, kVector, kItems, Group::kTeam, kForm>;
   const typename Row::Places places(x + begin.at[kX], present ? rows.length : 0, Group::thread());
-  const WeightRow<T, kVector, kItems, kThreads> factors(weight, axis_stride(rows, kWeight), places);
-  Row row = norm_row<kAdds, Row, kVector>(x, residual, residual_out, rows, begin, places);
+  const WeightRow<T, kVector, kItems> factors(weight, axis_stride(rows, kWeight), 1.0f, places);
+  Row row = norm_row<kAdds, Row, Group, kVector>(x, residual, residual_out, rows, begin, places);
   const float inverse_length = reciprocal(static_cast<float>(rows.length));
   float squares = 0;
   row.visit([&](const RowPiece<kVector>& piece) {
@@ -51,22 +57,16 @@ __global__ void __launch_bounds__(kThreads* kRows,
       if (i < piece.count) squares += piece.values[i] * piece.values[i];
     }
   });
+  Group::meet();
   squares = Group::reduce(squares, Sum{}, slots);
   const float scale = inverse_root(squares * inverse_length + eps);
   T* const to = out + begin.at[kOut];
   row.visit([&](RowPiece<kVector>& piece) {
-    const WeightPiece<T, kVector> factor = factors.at(piece);
+    float factor[kVector];
+    factors.get(factor, piece);
 #pragma unroll
     for (int i = 0; i < kVector; ++i) {
-      if (i < piece.count) piece.values[i] *= scale;
-    }
-    if (weight != nullptr) {
-      float values[kVector];
-      factor.get(values, piece);
-#pragma unroll
-      for (int i = 0; i < kVector; ++i) {
-        if (i < piece.count) piece.values[i] *= values[i];
-      }
+      if (i < piece.count) piece.values[i] *= scale * factor[i];
     }
     write_row(to, axis_stride(rows, kOut), piece);
   });

@@ -46,6 +46,13 @@ TEST_P(RmsNorm, NormalisesTheRoundedSum) {
   }
 }
 
+TEST_P(RmsNorm, ClustersOfBlocksHoldARow) {
+  for (const char* const residual : {"false", "true"}) {
+    expect_clusters_good(find_op("rms_norm"), {.dtype = DType::bf16, .options = {{"residual", residual}}},
+                         {lab::Contents::normal, lab::Contents::nans});
+  }
+}
+
 TEST_P(RmsNorm, RefusesWhatItCannotDo) {
   const Array x = ones(context_, {4, 6}, DType::f32, *stream_);
   const Array weight = ones(context_, {6}, DType::f32, *stream_);

@@ -81,7 +81,10 @@ RowProblem rms_backward_problem(const Rows& rows, DType dtype, std::string_view 
                  kName, variant);
   RowStart starts[kRmsArrays];
   for (std::size_t i = 0; i < kRmsArrays; ++i) starts[i] = {i, addresses[i], element_bytes(dtype)};
-  return row_problem(kName, rows, std::span(starts, weight ? kRmsArrays : kRmsArrays - 1), dtype, kHeldBytes);
+  RowProblem problem =
+      row_problem(kName, rows, std::span(starts, weight ? kRmsArrays : kRmsArrays - 1), dtype, kHeldBytes);
+  problem.arrays = 2;
+  return problem;
 }
 
 RowPieces rms_backward_pieces(std::int64_t rows, std::string_view variant) {
@@ -141,16 +144,16 @@ void rms_norm_backward(Array& dx, Array* dweight, const Array& dy, const Array& 
   const auto kernels = rms_backward_kernels(context, options.variant, x.dtype(), config, weight != nullptr);
   if (weight == nullptr) {
     const device::Address none = 0;
-    launch_rows<kRmsArrays>(*kernels[0], row_launch(problem, config), stream, rows, config.form, dx, none, dy,
-                            x, none, options.eps);
+    launch_rows<kRmsArrays>(*kernels[0], row_launch(problem, config, facts), stream, rows, dx, none, dy, x,
+                            none, options.eps);
     return;
   }
   const std::shared_ptr<Context> owner = context.shared_from_this();
   const RowPieces pieces = rms_backward_pieces(rows.count, options.variant);
   const Array scales = empty(owner, {rows.count}, DType::f32, stream, options.scratch);
   const Array partials = empty(owner, {pieces.count, rows.length}, DType::f32, stream, options.scratch);
-  launch_rows<kRmsArrays>(*kernels[0], row_launch(problem, config), stream, rows, config.form, dx, scales, dy,
-                          x, *weight, options.eps);
+  launch_rows<kRmsArrays>(*kernels[0], row_launch(problem, config, facts), stream, rows, dx, scales, dy, x,
+                          *weight, options.eps);
   (*kernels[1])(partials_launch(rows, pieces), stream, partials, scales, dy, x, pieces.rows,
                 device_rows<kRmsArrays>(rows));
   (*kernels[2])(finish_launch(rows), stream, *dweight, dweight->strides()[0], partials, pieces.count,

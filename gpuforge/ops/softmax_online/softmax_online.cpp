@@ -66,7 +66,7 @@ void softmax_online(Array& out, const Array& x, const SoftmaxOnlineOptions& opti
   if (facts.kind == device::DeviceKind::cpu) return softmax_online_cpu(out, x, rows, stream);
 
   const auto kernel = softmax_kernel(context, options.variant, x.dtype(), config);
-  launch_rows<2>(*kernel, row_launch(problem, config), stream, rows, config.form, out, x);
+  launch_rows<2>(*kernel, row_launch(problem, config, facts), stream, rows, out, x);
 }
 
 Array softmax_online(const Array& x, const SoftmaxOnlineOptions& options, device::Stream& stream) {

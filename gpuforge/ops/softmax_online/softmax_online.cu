@@ -184,8 +184,8 @@ struct HeldExps {
 // registers or from memory again.
 template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm = kAnyRows,
           int kCluster = 1>
-__global__ void __launch_bounds__(kThreads* kRows,
-                                  cluster::kBlocksBeside<kThreads, kCluster, kItems * sizeof(T)>)
+__global__ void __launch_bounds__(
+    kThreads* kRows, cluster::kBlocksBeside<kThreads, kCluster, kItems * sizeof(T), kForm == kWholeRows>)
     softmax_online(T* out, const T* x, const __grid_constant__ typename RowsOf<2, kForm>::Type rows) {
   using Group = RowGroup<kThreads, kRows, kColumns, kCluster>;
   __shared__ typename Group::template Slots<SoftmaxState> slots;
@@ -195,6 +195,7 @@ __global__ void __launch_bounds__(kThreads* kRows,
   const RowOffsets<2> begin = row_offsets(rows, present ? Group::row() : 0);
   HeldRow<T, kVector, kItems, Group::kTeam, kForm> row(x + begin.at[0], axis_stride(rows, 0),
                                                        present ? rows.length : 0, Group::thread());
+  if constexpr (kItems > 0) Group::read_ahead(rows, x, 0);
   SoftmaxState state = JoinSoftmax<T>::identity();
   using Exps = HeldExps<T, kVector, kItems, kThreads>;
   Exps exps;

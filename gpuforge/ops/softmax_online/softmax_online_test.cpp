@@ -41,30 +41,10 @@ TEST_P(SoftmaxOnline, LongRows) {
   }
 }
 
-// Rows that fill the blocks of a cluster, that leave some of them next to nothing, and that begin at odd
-// places.
 TEST_P(SoftmaxOnline, ClustersOfBlocksHoldARow) {
-  const lab::Op op = find_op("softmax_online");
-  const device::DeviceFacts& facts = context_->device().facts();
-  for (const int cluster : {2, 4, 8, 16}) {
-    const Config config =
-        to_config({.threads = 64, .rows = 1, .vector = 8, .items = 16, .columns = false, .cluster = cluster});
-    if (!facts.cluster_launch || cluster > static_cast<int>(facts.launch.max_cluster_blocks)) {
-      const Array x = ones(context_, {1, 100}, DType::f16, *stream_);
-      EXPECT_THAT(error_of([&] { softmax_online(x, {.config = &config}, *stream_); }),
-                  HasSubstr(format_text("unavailable: softmax_online: cluster={} needs a GPU", cluster)));
-      continue;
-    }
-    for (const std::int64_t length : {1024 * cluster, 1024 * cluster - 13, 1025, 17}) {
-      for (const lab::Contents contents :
-           {lab::Contents::normal, lab::Contents::huge, lab::Contents::infinities, lab::Contents::nans}) {
-        expect_good(op, {.problem = lab::complete(op, {.shape = {37, length}, .dtype = DType::f16}),
-                         .variant = "best",
-                         .contents = contents,
-                         .config = config});
-      }
-    }
-  }
+  expect_clusters_good(
+      find_op("softmax_online"), {.dtype = DType::f16},
+      {lab::Contents::normal, lab::Contents::huge, lab::Contents::infinities, lab::Contents::nans});
 }
 
 // What torch.softmax gives.

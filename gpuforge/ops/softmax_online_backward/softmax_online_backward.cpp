@@ -41,6 +41,7 @@ RowProblem softmax_backward_problem(const Rows& rows, DType dtype, std::string_v
   const std::size_t bytes = element_bytes(dtype);
   const RowStart starts[] = {{0, y, bytes}, {1, dy, bytes}, {2, dx, bytes}};
   RowProblem problem = row_problem(kName, rows, starts, dtype, kHeldBytes);
+  problem.arrays = 2;
   problem.most_cluster = kMostCluster;
   problem.cluster_held_bytes = kClusterHeldBytes;
   problem.cluster_shared_arrays = 1;
@@ -72,7 +73,7 @@ void softmax_online_backward(Array& dx, const Array& dy, const Array& y,
   if (facts.kind == device::DeviceKind::cpu) return softmax_online_backward_cpu(dx, dy, y, rows, stream);
 
   const auto kernel = softmax_backward_kernel(context, options.variant, y.dtype(), config);
-  launch_rows<3>(*kernel, row_launch(problem, config), stream, rows, config.form, dx, dy, y);
+  launch_rows<3>(*kernel, row_launch(problem, config, facts), stream, rows, dx, dy, y);
 }
 
 Array softmax_online_backward(const Array& dy, const Array& y, const SoftmaxOnlineBackwardOptions& options,

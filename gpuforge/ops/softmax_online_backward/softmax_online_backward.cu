@@ -40,9 +40,9 @@ struct GradientRow<Row, T, kVector, kItems, kThreads, kForm, 1> {
 // kThreads threads a row, of each of kCluster blocks.
 template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm = kAnyRows,
           int kCluster = 1>
-__global__ void __launch_bounds__(
-    kThreads* kRows,
-    cluster::kBlocksBeside<kThreads, kCluster, kItems * sizeof(T), kThreads * kItems * sizeof(T)>)
+__global__ void __launch_bounds__(kThreads* kRows,
+                                  cluster::kBlocksBeside<kThreads, kCluster, kItems * sizeof(T),
+                                                         kForm == kWholeRows, kThreads * kItems * sizeof(T)>)
     softmax_backward(T* dx, const T* dy, const T* y,
                      const __grid_constant__ typename RowsOf<3, kForm>::Type rows) {
   using Group = RowGroup<kThreads, kRows, kColumns, kCluster>;
@@ -57,6 +57,10 @@ __global__ void __launch_bounds__(
   const typename GradientRow<Row, T, kVector, kItems, kThreads, kForm, kCluster>::Type dy_row(
       dy + begin.at[1], axis_stride(rows, 1), places);
   Row y_row(y + begin.at[0], axis_stride(rows, 0), places);
+  if constexpr (kItems > 0) {
+    Group::read_ahead(rows, y, 0);
+    Group::read_ahead(rows, dy, 1);
+  }
   if constexpr (kCluster > 1) dy_row.wait();
 
   float sum = 0;

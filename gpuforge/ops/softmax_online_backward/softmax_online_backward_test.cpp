@@ -35,27 +35,8 @@ TEST_P(SoftmaxOnlineBackward, LongRows) {
 
 // y in registers, dy in shared memory.
 TEST_P(SoftmaxOnlineBackward, ClustersOfBlocksHoldBothRows) {
-  const lab::Op op = find_op("softmax_online_backward");
-  const device::DeviceFacts& facts = context_->device().facts();
-  for (const int cluster : {2, 4, 8, 16}) {
-    const Config config =
-        to_config({.threads = 64, .rows = 1, .vector = 8, .items = 16, .columns = false, .cluster = cluster});
-    if (!facts.cluster_launch || cluster > static_cast<int>(facts.launch.max_cluster_blocks)) {
-      const Array y = ones(context_, {1, 100}, DType::f16, *stream_);
-      EXPECT_THAT(
-          error_of([&] { softmax_online_backward(y, y, {.config = &config}, *stream_); }),
-          HasSubstr(format_text("unavailable: softmax_online_backward: cluster={} needs a GPU", cluster)));
-      continue;
-    }
-    for (const std::int64_t length : {1024 * cluster, 1024 * cluster - 13, 1025, 17}) {
-      for (const lab::Contents contents : {lab::Contents::normal, lab::Contents::nans}) {
-        expect_good(op, {.problem = lab::complete(op, {.shape = {37, length}, .dtype = DType::f16}),
-                         .variant = "best",
-                         .contents = contents,
-                         .config = config});
-      }
-    }
-  }
+  expect_clusters_good(find_op("softmax_online_backward"), {.dtype = DType::f16},
+                       {lab::Contents::normal, lab::Contents::nans});
 }
 
 TEST_P(SoftmaxOnlineBackward, RefusesWhatItCannotDo) {
