@@ -46,8 +46,8 @@ struct RowGroup {
   // strides stay where they are.
   template <typename T, int kArrays>
   __device__ static void read_ahead(const UnitRows<kArrays>& rows, const T* array, int which) {
-    if constexpr (kRows == 1 && !kColumns) {
-      if (threadIdx.x != 0 || rows.ahead == 0 || row() + rows.ahead >= rows.count) return;
+    if constexpr (kThreads >= kWarp && !kColumns) {
+      if (threadIdx.x % kThreads != 0 || rows.ahead == 0 || row() + rows.ahead >= rows.count) return;
       const long long part = rows.length / kCluster;
       const long long first = kCluster == 1 ? 0 : cluster::rank() * part;
       bring_to_l2(array + row_offsets(rows, row() + rows.ahead).at[which] + first,
@@ -191,6 +191,12 @@ struct RowPlaces {
       if (edge_at >= end) edge_at = -1;
     }
   }
+  // Of this thread's pieces, where it has any.
+  __device__ int first_vector() const { return first; }
+  __device__ int last_vector() const {
+    const int behind = pieces_end - 1 - first;
+    return behind < 0 ? first : first + behind / (kThreads * kVector) * (kThreads * kVector);
+  }
   __device__ int at(int slot) const { return first + slot * (kThreads * kVector); }
   __device__ bool has(int slot) const { return at(slot) < pieces_end; }
 };
@@ -280,7 +286,12 @@ struct HeldRow<T, kVector, 0, kThreads, kForm, kFlight> {
   struct Places {
     long long length;
     int thread;
-    __device__ Places(const T*, long long length, int thread) : length(length), thread(thread) {}
+    RowSplit split;
+    __device__ Places(const T* row, long long length, int thread)
+        : length(length), thread(thread), split(split_row<kVector>(row, length)) {}
+    // Of all pieces of the row.
+    __device__ long long first_vector() const { return split.head; }
+    __device__ long long last_vector() const { return split.tail - kVector; }
   };
   const T* row;
   long long stride;

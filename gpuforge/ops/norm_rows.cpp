@@ -45,10 +45,12 @@ void check_variant(std::string_view op, std::string_view variant) {
 
 // What the rows alone do not tell.
 RowProblem norm_of_rows(RowProblem problem, bool residual) {
-  if (problem.op == kLayerNorm.op && !residual) problem.thread_bytes = kHeldBytes;
+  // More elements share what a thread has to do once.
+  if (problem.op == kLayerNorm.op && !residual && element_bytes(problem.dtype) == 2)
+    problem.thread_bytes = kHeldBytes;
   problem.arrays = residual ? 2 : 1;
   problem.most_cluster = kMostCluster;
-  problem.cluster_held_bytes = kHeldBytes;
+  problem.cluster_held_bytes = problem.form == RowForm::whole ? kHeldBytes : kHeldBytes / 2;  // no spills
   const std::int64_t bytes = problem.length * static_cast<std::int64_t>(element_bytes(problem.dtype));
   if (!residual && problem.form != RowForm::any && bytes <= kMostBytesWithMore)
     problem.held_bytes = kMoreHeldBytes;
@@ -105,11 +107,13 @@ RowProblem norm_problem(std::string_view op, const Rows& rows, const NormArrays&
   const Array* const list[] = {&arrays.x,           &arrays.out,   arrays.residual,
                                arrays.residual_out, arrays.weight, arrays.bias};
   std::array<RowStart, kNormArrays> starts;
-  std::size_t count = 0;
+  std::size_t of_rows = 0, count = 0;
   for (std::size_t i = 0; i < kNormArrays; ++i) {
     if (list[i] != nullptr) starts[count++] = {i, list[i]->address(), element_bytes(dtype)};
+    if (i < kNormWeight) of_rows = count;
   }
-  return norm_of_rows(row_problem(op, rows, std::span(starts).first(count), dtype, kHeldBytes),
+  const std::span<const RowStart> all = std::span(starts).first(count);
+  return norm_of_rows(row_problem(op, rows, all.first(of_rows), dtype, kHeldBytes, all.subspan(of_rows)),
                       arrays.residual != nullptr);
 }
 
@@ -119,8 +123,8 @@ RowProblem norm_problem(std::string_view op, const Shape& shape, DType dtype, bo
   GPUFORGE_CHECK(!shape.empty(), "{}: x must have an axis; found a scalar", op);
   const Strides strides = row_major_strides(shape);
   const Rows rows = make_rows(shape, {strides, along_last_axis(shape, 1)}, shape.size() - 1);
-  const RowStart starts[] = {{0, 0, element_bytes(dtype)}, {1, 0, element_bytes(dtype)}};
-  return norm_of_rows(row_problem(op, rows, starts, dtype, kHeldBytes), residual);
+  const RowStart x[] = {{0, 0, element_bytes(dtype)}}, weight[] = {{1, 0, element_bytes(dtype)}};
+  return norm_of_rows(row_problem(op, rows, x, dtype, kHeldBytes, weight), residual);
 }
 
 NormPlan plan_norm(std::string_view op, const NormArrays& arrays, float eps, std::string_view variant,

@@ -38,12 +38,16 @@ Config to_config(const RowConfig& config) {
 }
 
 RowProblem row_problem(std::string_view op, const Rows& rows, std::span<const RowStart> starts, DType dtype,
-                       int held_bytes) {
+                       int held_bytes, std::span<const RowStart> beside) {
   RowProblem problem{
       .op = op, .count = rows.count, .length = rows.length, .dtype = dtype, .held_bytes = held_bytes};
   problem.columns = !rows.unit_rows(0) && rows.unit_columns(0);
   problem.vector = row_vector(rows, starts, kMaxVectorBytes / bytes_of(dtype));
   problem.form = row_form(rows, starts, problem.vector);
+  const bool aligned = std::all_of(beside.begin(), beside.end(), [&](const RowStart& start) {
+    return is_aligned(rows, start, problem.vector);
+  });
+  if (problem.form == RowForm::whole && !aligned) problem.form = RowForm::unit;
   return problem;
 }
 

@@ -43,9 +43,10 @@ struct RowProblem {
   int cluster_shared_arrays = 0;
 };
 inline constexpr int kMostCluster = 16;  // 8 are what every device with clusters has
-// Of the arrays that are there (`starts`); a load has at most 16 bytes.
+// Of the arrays that are there (`starts`); a load has at most 16 bytes. `beside`: of those that the kernel
+// loads from wherever they begin; rows are whole where they do not matter.
 RowProblem row_problem(std::string_view op, const Rows& rows, std::span<const RowStart> starts, DType dtype,
-                       int held_bytes);
+                       int held_bytes, std::span<const RowStart> beside = {});
 
 // From the names and values of a Config, changed to what the arrays allow: loads no wider than they are
 // aligned, and nothing held, by one block, of rows that are too long for it. invalid_argument for names and

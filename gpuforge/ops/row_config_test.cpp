@@ -173,8 +173,25 @@ TEST(RowConfig, AThirdOfTheRowsOfADeviceLieAhead) {
   EXPECT_EQ(ahead(clustered(792, 8192), cluster_of(1, 256, 32)), 0) << "all are there at once";
   EXPECT_EQ(ahead(clustered(793, 8192), cluster_of(1, 256, 32)), 264);
   EXPECT_EQ(ahead(clustered(4096, 8192), cluster_of(1, 256, 0)), 0) << "nothing is held";
-  EXPECT_EQ(ahead(clustered(1 << 20, 256), {.threads = 32, .rows = 4, .vector = 8, .items = 8}), 0);
+  EXPECT_EQ(ahead(clustered(1 << 20, 256), {.threads = 32, .rows = 4, .vector = 8, .items = 8}),
+            132 * 12 * 4 / 3);
+  EXPECT_EQ(ahead(clustered(1 << 20, 128), {.threads = 16, .rows = 8, .vector = 8, .items = 8}), 0);
   EXPECT_EQ(row_launch(clustered(4096, 8192), cluster_of(1, 256, 32), hopper()).ahead, 0) << "any strides";
+}
+
+// Rows that begin anywhere are read in vectors, whatever is beside them; whole ones are so with all they
+// have.
+TEST(RowConfig, WhatIsBesideRowsMayBeginAnywhere) {
+  const auto problem = [](std::int64_t length, device::Address weight) {
+    const Rows rows = make_rows({64, length}, {{length, 1}, {length, 1}, {0, 1}}, 1);
+    const RowStart both[] = {{0, 0x1000, 2}, {1, 0x2000, 2}}, beside[] = {{2, weight, 2}};
+    return row_problem("rms_norm", rows, both, DType::f16, 64, beside);
+  };
+  EXPECT_EQ(problem(8193, 0x1000).vector, 8);
+  EXPECT_EQ(problem(8193, 0x1000).form, RowForm::unit);
+  EXPECT_EQ(problem(8192, 0x1000).form, RowForm::whole);
+  EXPECT_EQ(problem(8192, 0x1002).vector, 8);
+  EXPECT_EQ(problem(8192, 0x1002).form, RowForm::unit);
 }
 
 TEST(RowConfig, ClustersAreNamedOnlyWhereTheyAre) {

@@ -51,12 +51,13 @@ bool fits(const RowConfig& config, const RowProblem& problem) {
 
 std::int64_t rows_ahead(const RowProblem& problem, const RowConfig& config,
                         const device::DeviceFacts& facts) {
-  if (config.items == 0 || config.rows > 1 || config.form == RowForm::any) return 0;
+  if (config.items == 0 || config.threads < 32 || config.form == RowForm::any) return 0;
   const int in_registers = problem.arrays - (config.cluster > 1 ? problem.cluster_shared_arrays : 0);
   const int held = config.items * bytes_of(problem.dtype) * in_registers;
   const int threads = held <= 64 ? 1536 : 1024;  // of a multiprocessor, as many as the kernels ask for
-  const std::int64_t blocks = std::int64_t{facts.multiprocessors} * std::max(threads / config.threads, 1);
-  const std::int64_t at_once = std::max<std::int64_t>(blocks / config.cluster, 1);
+  const int blocks = std::max(threads / (config.threads * config.rows), 1);  // of a multiprocessor
+  const std::int64_t at_once =
+      std::max<std::int64_t>(std::int64_t{facts.multiprocessors} * blocks * config.rows / config.cluster, 1);
   return problem.count <= at_once ? 0 : std::max<std::int64_t>(at_once / 3, 1);
 }
 

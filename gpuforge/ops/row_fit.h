@@ -30,8 +30,7 @@ bool fits(const RowConfig& config, const RowProblem& problem);
 int most_cluster(const RowProblem& problem, const device::DeviceFacts& facts);
 // How far from a row it is to the one that is brought to the L2 cache while threads wait for the row's own: a
 // third of the rows that the device has at once. Those that are brought too early are gone when they are
-// wanted. 0, none: where everything is on the device at once, and where a block has several rows, which are
-// short and do not wait.
+// wanted. 0, none: where everything is on the device at once, and for rows of less than a warp.
 std::int64_t rows_ahead(const RowProblem& problem, const RowConfig& config, const device::DeviceFacts& facts);
 // What the kernel is compiled for. Those that hold much in each of as many threads as there are would spill
 // for whole rows (SM 86); those of clusters, with edges and reading ahead (SM 90).

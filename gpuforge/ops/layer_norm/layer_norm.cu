@@ -44,7 +44,8 @@ struct alignas(16) Moments {
   float squares;
 
   // Of `count` values, from the sums of (value - pivot) and of its squares, the pivot being one of them: what
-  // is subtracted is less than `count` times the result.
+  // is subtracted is less than 2 * `count` times the result. The same with means and how many values each is
+  // of: as many times as there are means.
   __device__ static Moments around(float pivot, float count, float sum, float squares) {
     const float mean = sum * reciprocal(fmaxf(count, 1.0f));
     return {count, pivot + mean, squares - sum * mean};
@@ -62,15 +63,14 @@ struct JoinMoments {
   }
 };
 
-// What reductions call for those of neighbouring lanes.
+// What reductions call for those of neighbouring lanes: three sums at once, around the mean of one of them.
 template <int kWidth>
 __device__ inline Moments warp_reduce(const Moments& own, JoinMoments) {
   const float pivot = __shfl_sync(0xffffffffu, own.mean, 0, kWidth);
-  const float count = warp_reduce<kWidth>(own.count, Sum{});
   const float apart = own.mean - pivot;
-  const float mean = warp_reduce<kWidth>(own.count * apart, Sum{}) * reciprocal(fmaxf(count, 1.0f));
-  const float squares = own.squares + own.count * (apart - mean) * (apart - mean);
-  return {count, pivot + mean, warp_reduce<kWidth>(squares, Sum{})};
+  const float sum = own.count * apart;
+  return Moments::around(pivot, warp_reduce<kWidth>(own.count, Sum{}), warp_reduce<kWidth>(sum, Sum{}),
+                         warp_reduce<kWidth>(own.squares + sum * apart, Sum{}));
 }
 
 // Of the elements that this thread has.
@@ -111,6 +111,18 @@ __device__ inline Moments moments_of(Row& row) {
   }
 }
 
+template <bool kPlain, bool kFull, int kVector, typename Weights>
+__device__ inline void normalise(RowPiece<kVector>& piece, float mean, float scale, const Weights& factors,
+                                 const Weights& shifts) {
+  float factor[kVector], shift[kVector];
+  factors.template get<kPlain, kFull>(factor, piece);
+  shifts.template get<kPlain, kFull>(shift, piece);
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) {
+    if (i < piece.count) piece.values[i] = (piece.values[i] - mean) * scale * factor[i] + shift[i];
+  }
+}
+
 // kThreads threads a row, of each of kCluster blocks.
 template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm, bool kAdds,
           int kCluster = 1>
@@ -130,26 +142,30 @@ __global__ void __launch_bounds__(
   using Row =
       HeldRow<T, kVector, kItems, Group::kTeam, kForm, (kAdds && kThreads > 512 ? 2 : 4)>;  // no spills
   const typename Row::Places places(x + begin.at[kX], present ? rows.length : 0, Group::thread());
-  // Late: with two of them before the row, the row would come later.
-  const WeightRow<T, kVector, kItems, false> factors(weight, axis_stride(rows, kWeight), 1.0f, places);
-  const WeightRow<T, kVector, kItems, false> shifts(bias, axis_stride(rows, kBias), 0.0f, places);
+  // Late, but for the shortest: with two of them before the row, the row would come later.
+  using Weights =
+      WeightRow<T, kVector, kForm, kItems, kForm == kWholeRows && (kItems > 0 && kItems * sizeof(T) <= 16)>;
+  const Weights factors(weight, axis_stride(rows, kWeight), rows.length, 1.0f, places);
+  const Weights shifts(bias, axis_stride(rows, kBias), rows.length, 0.0f, places);
   Row row = norm_row<kAdds, Row, Group, kVector>(x, residual, residual_out, rows, begin, places);
+  const float inverse_length = reciprocal(static_cast<float>(rows.length));
   Moments moments = moments_of<kVector>(row);
   Group::meet();
   moments = Group::reduce(moments, JoinMoments{}, slots);
   const float mean = moments.mean;
-  const float scale = inverse_root(moments.squares * reciprocal(static_cast<float>(rows.length)) + eps);
+  const float scale = inverse_root(moments.squares * inverse_length + eps);
   T* const to = out + begin.at[kOut];
-  row.visit([&](RowPiece<kVector>& piece) {
-    float factor[kVector], shift[kVector];
-    factors.get(factor, piece);
-    shifts.get(shift, piece);
-#pragma unroll
-    for (int i = 0; i < kVector; ++i) {
-      if (i < piece.count) piece.values[i] = (piece.values[i] - mean) * scale * factor[i] + shift[i];
-    }
-    write_row(to, axis_stride(rows, kOut), piece);
-  });
+  if (factors.plain() && shifts.plain()) {
+    row.visit([&](RowPiece<kVector>& piece) {
+      normalise<true, kAdds>(piece, mean, scale, factors, shifts);
+      write_row(to, axis_stride(rows, kOut), piece);
+    });
+  } else {
+    row.visit([&](RowPiece<kVector>& piece) {
+      normalise<false, kAdds>(piece, mean, scale, factors, shifts);
+      write_row(to, axis_stride(rows, kOut), piece);
+    });
+  }
 }
 
 }  // namespace gpuforge

@@ -3,6 +3,7 @@
 
 #include "gpuforge/kernels/approximate.cuh"
 #include "gpuforge/kernels/row_group.cuh"
+#include "gpuforge/kernels/unaligned.cuh"
 
 namespace gpuforge {
 
@@ -21,35 +22,55 @@ constexpr int kNormBlocks = kVector * sizeof(T) == 16 && kItems > 0 && kItems * 
                                 ? 1536 / kBlock
                                 : 0;
 // A weight or a bias, or `otherwise` where there is none, for the threads of a row. Few elements of it come
-// with the row itself, so that nobody waits for them behind the sums; more would take the registers of other
-// rows, and come from the cache when they are asked for. get(): what belongs to a piece of the row.
-template <typename T, int kVector, int kItems, bool kEarly = (kItems > 0 && kItems * sizeof(T) <= 32)>
+// with the row itself (kEarly), so that nobody waits for them behind the sums; more would take the registers
+// of other rows, and come from the cache when they are asked for. Rows may begin at other multiples of 16
+// bytes than it does, but for whole ones.
+// get(): what belongs to a piece of the row. get<true>() has no branches, so that the loads of several pieces
+// are under way at once: for threads all of whose pieces are plain(). Those of whole rows are under way soon
+// enough without, and would take more registers than there are. Others have vectors where they may be read,
+// and single elements in kernels whose registers are full (kFull).
+template <typename T, int kVector, int kForm, int kItems, bool kEarly>
 struct WeightRow {
+  static constexpr bool kLoadsUnaligned = kForm != kWholeRows && kVector * sizeof(T) == 16;
   const T* weight;
   long long stride;
   float otherwise;
+  UnalignedArray<T, kVector> neighbours;
+  bool allows;
 
   template <typename Places>
-  __device__ WeightRow(const T* weight, long long stride, float otherwise, const Places&)
-      : weight(weight), stride(stride), otherwise(otherwise) {}
+  __device__ WeightRow(const T* weight, long long stride, long long length, float otherwise,
+                       const Places& places)
+      : weight(weight),
+        stride(stride),
+        otherwise(otherwise),
+        neighbours(weight, length, places.first_vector()),
+        allows(kLoadsUnaligned && weight != nullptr && stride == 1 &&
+               neighbours.allows(places.first_vector()) && neighbours.allows(places.last_vector())) {}
+  __device__ bool plain() const { return kLoadsUnaligned && allows; }
+  template <bool kPlain, bool kFull>
   __device__ void get(float (&values)[kVector], const RowPiece<kVector>& piece) const {
-    if (weight == nullptr) {
+    if constexpr (kLoadsUnaligned && (kPlain || !kFull)) {
+      if ((kPlain || allows) && piece.count == kVector) return neighbours.load(values, piece.at);
+    }
+    if (!kPlain && weight == nullptr) {
 #pragma unroll
       for (int i = 0; i < kVector; ++i) values[i] = otherwise;
-    } else {
+    } else if (kForm == kWholeRows || kVector == 1 || piece.count < kVector) {
       read_row(values, piece, weight, stride);
+    } else {
+#pragma unroll
+      for (int i = 0; i < kVector; ++i) values[i] = static_cast<float>(weight[(piece.at + i) * stride]);
     }
   }
 };
 template <typename T, int kVector, int kItems>
-struct WeightRow<T, kVector, kItems, true> {
+struct WeightRow<T, kVector, kWholeRows, kItems, true> {
   static constexpr int kLoads = kItems / kVector;
   HeldPiece<T, kVector> pieces[kLoads];
-  T edge;
 
   template <typename Places>
-  __device__ WeightRow(const T* weight, long long stride, float otherwise, const Places& places)
-      : edge(otherwise) {
+  __device__ WeightRow(const T* weight, long long, long long, float otherwise, const Places& places) {
     float values[kVector];
 #pragma unroll
     for (int i = 0; i < kVector; ++i) values[i] = otherwise;
@@ -58,16 +79,15 @@ struct WeightRow<T, kVector, kItems, true> {
     if (weight == nullptr) return;
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) {
-      if (places.has(k)) pieces[k].load(weight + places.at(k) * stride);
+      if (places.has(k)) pieces[k].load(weight + places.at(k));
     }
-    if (Places::kHasEdges && places.edge_at >= 0) edge = weight[places.edge_at * stride];
   }
+  __device__ static constexpr bool plain() {
+    return true;
+  }
+  template <bool kPlain, bool kFull>
   __device__ void get(float (&values)[kVector], const RowPiece<kVector>& piece) const {
-    if (kVector == 1 || piece.count == kVector) {
-      pieces[piece.slot].get(values);
-    } else {
-      values[0] = static_cast<float>(edge);
-    }
+    pieces[piece.slot].get(values);
   }
 };
 
@@ -78,10 +98,10 @@ __device__ inline Row norm_row(const T* x, const T* residual, T* residual_out, c
                                const RowOffsets<kNormArrays>& begin, const typename Row::Places& places) {
   Row row(x + begin.at[kX], axis_stride(rows, kX), places);
   if constexpr (!kAdds) {
-    if constexpr (Row::kItemsHeld > 0) Group::read_ahead(rows, x, kX);
+    if constexpr (Row::kItemsHeld > kVector) Group::read_ahead(rows, x, kX);
   } else {
     const Row added(residual + begin.at[kResidual], axis_stride(rows, kResidual), places);
-    if constexpr (Row::kItemsHeld > 0) {
+    if constexpr (Row::kItemsHeld > kVector) {
       Group::read_ahead(rows, x, kX);
       Group::read_ahead(rows, residual, kResidual);
     }

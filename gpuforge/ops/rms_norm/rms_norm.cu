@@ -29,6 +29,16 @@ __global__ void __launch_bounds__(128)
   }
 }
 
+template <bool kPlain, bool kFull, int kVector, typename Weights>
+__device__ inline void scale_piece(RowPiece<kVector>& piece, float scale, const Weights& factors) {
+  float factor[kVector];
+  factors.template get<kPlain, kFull>(factor, piece);
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) {
+    if (i < piece.count) piece.values[i] *= scale * factor[i];
+  }
+}
+
 // kThreads threads a row, of each of kCluster blocks.
 template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm, bool kAdds,
           int kCluster = 1>
@@ -47,7 +57,9 @@ __global__ void __launch_bounds__(
   const RowOffsets<kNormArrays> begin = row_offsets(rows, present ? Group::row() : 0);
   using Row = HeldRow<T, kVector, kItems, Group::kTeam, kForm>;
   const typename Row::Places places(x + begin.at[kX], present ? rows.length : 0, Group::thread());
-  const WeightRow<T, kVector, kItems> factors(weight, axis_stride(rows, kWeight), 1.0f, places);
+  using Weights =
+      WeightRow<T, kVector, kForm, kItems, kForm == kWholeRows && (kItems > 0 && kItems * sizeof(T) <= 32)>;
+  const Weights factors(weight, axis_stride(rows, kWeight), rows.length, 1.0f, places);
   Row row = norm_row<kAdds, Row, Group, kVector>(x, residual, residual_out, rows, begin, places);
   const float inverse_length = reciprocal(static_cast<float>(rows.length));
   float squares = 0;
@@ -61,15 +73,17 @@ __global__ void __launch_bounds__(
   squares = Group::reduce(squares, Sum{}, slots);
   const float scale = inverse_root(squares * inverse_length + eps);
   T* const to = out + begin.at[kOut];
-  row.visit([&](RowPiece<kVector>& piece) {
-    float factor[kVector];
-    factors.get(factor, piece);
-#pragma unroll
-    for (int i = 0; i < kVector; ++i) {
-      if (i < piece.count) piece.values[i] *= scale * factor[i];
-    }
-    write_row(to, axis_stride(rows, kOut), piece);
-  });
+  if (factors.plain()) {
+    row.visit([&](RowPiece<kVector>& piece) {
+      scale_piece<true, kAdds>(piece, scale, factors);
+      write_row(to, axis_stride(rows, kOut), piece);
+    });
+  } else {
+    row.visit([&](RowPiece<kVector>& piece) {
+      scale_piece<false, kAdds>(piece, scale, factors);
+      write_row(to, axis_stride(rows, kOut), piece);
+    });
+  }
 }
 
 }  // namespace gpuforge

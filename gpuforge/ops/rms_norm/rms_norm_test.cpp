@@ -46,6 +46,34 @@ TEST_P(RmsNorm, NormalisesTheRoundedSum) {
   }
 }
 
+// Rows of odd lengths begin at other places than their weight, and a weight may be part of something: of
+// ones, what is left is the weight.
+TEST_P(RmsNorm, AWeightMayBeginAnywhere) {
+  std::vector<float> numbers(10016);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i % 1777 + 1);
+  for (const DType dtype : {DType::f16, DType::f32}) {
+    const Array all =
+        from<float>(numbers, {static_cast<std::int64_t>(numbers.size())}).astype(dtype, *stream_);
+    for (const std::int64_t length : {16, 33, 1030, 4999}) {
+      const Array x = ones(context_, {5, length}, dtype, *stream_);
+      for (const std::int64_t begin : {0, 1, 2, 3, 4, 6, 7}) {
+        for (const std::int64_t step : {1, 2}) {
+          const Array weight = all.slice(0, {begin, begin + (length - 1) * step + 1, step});
+          const auto got = rms_norm(x, &weight, {.eps = 0}, *stream_)
+                               .astype(DType::f32, *stream_)
+                               .to_vector<float>(*stream_);
+          std::size_t wrong = 0;
+          for (std::size_t i = 0; i < got.size(); ++i) {
+            const std::int64_t column = static_cast<std::int64_t>(i) % length;
+            wrong += got[i] != numbers[static_cast<std::size_t>(begin + column * step)];
+          }
+          EXPECT_EQ(wrong, 0u) << name(dtype) << " " << length << " from " << begin << " by " << step;
+        }
+      }
+    }
+  }
+}
+
 TEST_P(RmsNorm, ClustersOfBlocksHoldARow) {
   for (const char* const residual : {"false", "true"}) {
     expect_clusters_good(find_op("rms_norm"), {.dtype = DType::bf16, .options = {{"residual", residual}}},

@@ -81,10 +81,7 @@ RowProblem rms_backward_problem(const Rows& rows, DType dtype, std::string_view 
                  kName, variant);
   RowStart starts[kRmsArrays];
   for (std::size_t i = 0; i < kRmsArrays; ++i) starts[i] = {i, addresses[i], element_bytes(dtype)};
-  RowProblem problem =
-      row_problem(kName, rows, std::span(starts, weight ? kRmsArrays : kRmsArrays - 1), dtype, kHeldBytes);
-  problem.arrays = 2;
-  return problem;
+  return row_problem(kName, rows, std::span(starts, weight ? kRmsArrays : kRmsArrays - 1), dtype, kHeldBytes);
 }
 
 RowPieces rms_backward_pieces(std::int64_t rows, std::string_view variant) {

@@ -52,10 +52,6 @@ __global__ void __launch_bounds__(kThreads* kRows)
   const RowOffsets<kArrays> begin = row_offsets(rows, present ? Group::row() : 0);
   Row x_row(x + begin.at[kX], axis_stride(rows, kX), present_length, Group::thread());
   const Row dy_row(dy + begin.at[kDy], axis_stride(rows, kDy), x_row.places);
-  if constexpr (kItems > 0) {
-    Group::read_ahead(rows, x, kX);
-    Group::read_ahead(rows, dy, kDy);
-  }
 
   FloatPair sums{0.0f, 0.0f};  // of x^2, of dy * weight * x
   x_row.visit([&](const RowPiece<kVector>& piece) {

@@ -195,7 +195,7 @@ __global__ void __launch_bounds__(
   const RowOffsets<2> begin = row_offsets(rows, present ? Group::row() : 0);
   HeldRow<T, kVector, kItems, Group::kTeam, kForm> row(x + begin.at[0], axis_stride(rows, 0),
                                                        present ? rows.length : 0, Group::thread());
-  if constexpr (kItems > 0) Group::read_ahead(rows, x, 0);
+  if constexpr (kItems > kVector) Group::read_ahead(rows, x, 0);
   SoftmaxState state = JoinSoftmax<T>::identity();
   using Exps = HeldExps<T, kVector, kItems, kThreads>;
   Exps exps;

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::string_view kName = "softmax_online_backward";
 constexpr jit::FixedText kFile = "gpuforge/ops/softmax_online_backward/softmax_online_backward.cu";
+constexpr int kThreadBytes = 16;        // of each, of whole rows: as much as one array has elsewhere
 constexpr int kHeldBytes = 64;          // of a row of y and one of dy, a thread: 32 registers
 constexpr int kClusterHeldBytes = 128;  // of y in 32 registers, of dy in shared memory
 
@@ -42,6 +43,7 @@ RowProblem softmax_backward_problem(const Rows& rows, DType dtype, std::string_v
   const RowStart starts[] = {{0, y, bytes}, {1, dy, bytes}, {2, dx, bytes}};
   RowProblem problem = row_problem(kName, rows, starts, dtype, kHeldBytes);
   problem.arrays = 2;
+  if (problem.form == RowForm::whole) problem.thread_bytes = kThreadBytes;
   problem.most_cluster = kMostCluster;
   problem.cluster_held_bytes = kClusterHeldBytes;
   problem.cluster_shared_arrays = 1;
