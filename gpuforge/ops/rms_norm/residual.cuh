@@ -21,6 +21,7 @@ constexpr int kNormBlocks = kVector * sizeof(T) == 16 && kItems > 0 && kItems * 
                                     && __CUDA_ARCH__ == 900
                                 ? 1536 / kBlock
                                 : 0;
+
 // A weight or a bias, or `otherwise` where there is none, for the threads of a row. Few elements of it come
 // with the row itself (kEarly), so that nobody waits for them behind the sums; more would take the registers
 // of other rows, and come from the cache when they are asked for. Rows may begin at other multiples of 16
