@@ -12,7 +12,7 @@ template <int kThreads, int kCluster, int kHeldBytes, bool kWhole, int kSharedBy
 constexpr int kBlocksBeside =
     kCluster == 1 || (kSharedBytes > 32 * 1024 && __CUDA_ARCH__ >= 1200)
         ? 0
-        : (kWhole&& kHeldBytes <= 64 && __CUDA_ARCH__ == 900 && kThreads <= 512 ? 1536 : 1024) / kThreads;
+        : (kHeldBytes <= 64 && kWhole && __CUDA_ARCH__ == 900 && kThreads <= 512 ? 1536 : 1024) / kThreads;
 
 // Of this block among those of its cluster.
 __device__ inline int rank() {

@@ -205,6 +205,9 @@ struct RowPlaces {
 template <typename T, int kVector, int kItems, int kThreads, int kForm, int kFlight = 4>
 struct HeldRow {
   static constexpr int kItemsHeld = kItems;
+  // For RowGroup::read_ahead. A kernel of one load a thread is for few rows, and over the sooner the shorter
+  // it is.
+  static constexpr bool kReadsAhead = kItems > kVector;
   static constexpr int kLoads = kItems / kVector;
   static_assert(kLoads * kVector == kItems, "as row_config.h has it");
   using Places = RowPlaces<kVector, kThreads, kForm>;
@@ -283,6 +286,7 @@ struct PieceVisitor {
 template <typename T, int kVector, int kThreads, int kForm, int kFlight>
 struct HeldRow<T, kVector, 0, kThreads, kForm, kFlight> {
   static constexpr int kItemsHeld = 0;
+  static constexpr bool kReadsAhead = false;
   struct Places {
     long long length;
     int thread;

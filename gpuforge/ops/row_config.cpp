@@ -44,10 +44,9 @@ RowProblem row_problem(std::string_view op, const Rows& rows, std::span<const Ro
   problem.columns = !rows.unit_rows(0) && rows.unit_columns(0);
   problem.vector = row_vector(rows, starts, kMaxVectorBytes / bytes_of(dtype));
   problem.form = row_form(rows, starts, problem.vector);
-  const bool aligned = std::all_of(beside.begin(), beside.end(), [&](const RowStart& start) {
-    return is_aligned(rows, start, problem.vector);
-  });
-  if (problem.form == RowForm::whole && !aligned) problem.form = RowForm::unit;
+  const auto aligned = [&](const RowStart& start) { return is_aligned(rows, start, problem.vector); };
+  if (problem.form == RowForm::whole && !std::all_of(beside.begin(), beside.end(), aligned))
+    problem.form = RowForm::unit;
   return problem;
 }
 

@@ -35,7 +35,7 @@ struct RowProblem {
   int held_bytes = 0;    // what a thread may hold of each array; 0: nothing
   int thread_bytes = 0;  // what a thread had best hold of each array; 0: as the rows are
   RowForm form = RowForm::any;
-  int arrays = 1;  // that are held
+  int arrays = 0;  // that are held, of a kernel that reads ahead; 0: it does not
   // Where the device has clusters, blocks that a row may have, what a thread of such a block may hold of each
   // array, and how many of the arrays are held in shared memory, not in registers.
   int most_cluster = 1;
@@ -44,7 +44,7 @@ struct RowProblem {
 };
 inline constexpr int kMostCluster = 16;  // 8 are what every device with clusters has
 // Of the arrays that are there (`starts`); a load has at most 16 bytes. `beside`: of those that the kernel
-// loads from wherever they begin; rows are whole where they do not matter.
+// loads from wherever they begin; rows are whole only where these are aligned too.
 RowProblem row_problem(std::string_view op, const Rows& rows, std::span<const RowStart> starts, DType dtype,
                        int held_bytes, std::span<const RowStart> beside = {});
 

@@ -39,6 +39,7 @@ device::DeviceFacts hopper() {
 // As softmax_online has it, and its backward, which holds a second row in shared memory.
 RowProblem clustered(std::int64_t count, std::int64_t length, int vector = 8) {
   RowProblem problem = halves(count, length, vector);
+  problem.arrays = 1;
   problem.most_cluster = kMostCluster;
   problem.cluster_held_bytes = 128;
   return problem;
@@ -173,6 +174,7 @@ TEST(RowConfig, AThirdOfTheRowsOfADeviceLieAhead) {
   EXPECT_EQ(ahead(clustered(792, 8192), cluster_of(1, 256, 32)), 0) << "all are there at once";
   EXPECT_EQ(ahead(clustered(793, 8192), cluster_of(1, 256, 32)), 264);
   EXPECT_EQ(ahead(clustered(4096, 8192), cluster_of(1, 256, 0)), 0) << "nothing is held";
+  EXPECT_EQ(ahead(halves(4096, 8192), cluster_of(1, 256, 32)), 0) << "a kernel that does not read ahead";
   EXPECT_EQ(ahead(clustered(1 << 20, 256), {.threads = 32, .rows = 4, .vector = 8, .items = 8}),
             132 * 12 * 4 / 3);
   EXPECT_EQ(ahead(clustered(1 << 20, 128), {.threads = 16, .rows = 8, .vector = 8, .items = 8}), 0);

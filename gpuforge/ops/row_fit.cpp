@@ -51,7 +51,8 @@ bool fits(const RowConfig& config, const RowProblem& problem) {
 
 std::int64_t rows_ahead(const RowProblem& problem, const RowConfig& config,
                         const device::DeviceFacts& facts) {
-  if (config.items == 0 || config.threads < 32 || config.form == RowForm::any) return 0;
+  if (problem.arrays == 0 || config.items == 0 || config.threads < 32 || config.form == RowForm::any)
+    return 0;
   const int in_registers = problem.arrays - (config.cluster > 1 ? problem.cluster_shared_arrays : 0);
   const int held = config.items * bytes_of(problem.dtype) * in_registers;
   const int threads = held <= 64 ? 1536 : 1024;  // of a multiprocessor, as many as the kernels ask for

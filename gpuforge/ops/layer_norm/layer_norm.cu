@@ -73,6 +73,18 @@ __device__ inline Moments warp_reduce(const Moments& own, JoinMoments) {
                          warp_reduce<kWidth>(own.squares + sum * apart, Sum{}));
 }
 
+template <int kVector>
+__device__ inline void add_around(float pivot, const RowPiece<kVector>& piece, float& sum, float& squares) {
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) {
+    if (i < piece.count) {
+      const float value = piece.values[i] - pivot;
+      sum += value;
+      squares += value * value;
+    }
+  }
+}
+
 // Of the elements that this thread has.
 template <int kVector, typename Row>
 __device__ inline Moments moments_of(Row& row) {
@@ -82,28 +94,14 @@ __device__ inline Moments moments_of(Row& row) {
       const bool first = piece.count == kVector ? piece.slot == 0 : count == 0.0f;
       if (first) pivot = piece.values[0];
       count += static_cast<float>(piece.count);
-#pragma unroll
-      for (int i = 0; i < kVector; ++i) {
-        if (i < piece.count) {
-          const float value = piece.values[i] - pivot;
-          sum += value;
-          squares += value * value;
-        }
-      }
+      add_around(pivot, piece, sum, squares);
     });
     return Moments::around(pivot, count, sum, squares);
   } else {
     Moments result = JoinMoments::identity();
     row.visit([&](const RowPiece<kVector>& piece) {
       float sum = 0, squares = 0;
-#pragma unroll
-      for (int i = 1; i < kVector; ++i) {
-        if (i < piece.count) {
-          const float value = piece.values[i] - piece.values[0];
-          sum += value;
-          squares += value * value;
-        }
-      }
+      add_around(piece.values[0], piece, sum, squares);
       result = JoinMoments{}(result,
                              Moments::around(piece.values[0], static_cast<float>(piece.count), sum, squares));
     });
@@ -126,11 +124,8 @@ __device__ inline void normalise(RowPiece<kVector>& piece, float mean, float sca
 // kThreads threads a row, of each of kCluster blocks.
 template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm, bool kAdds,
           int kCluster = 1>
-__global__ void __launch_bounds__(
-    kThreads* kRows, kCluster > 1
-                         ? cluster::kBlocksBeside<kThreads, kCluster, (kAdds ? 2 : 1) * kItems * sizeof(T),
-                                                  kForm == kWholeRows>
-                         : kNormBlocks<T, kVector, kItems, kThreads * kRows, kForm, kAdds>)
+__global__ void __launch_bounds__(kThreads* kRows,
+                                  kNormBlocks<T, kVector, kItems, kThreads * kRows, kForm, kAdds, kCluster>)
     layer_norm(T* out, const T* x, const T* weight, const T* bias, const T* residual, T* residual_out,
                float eps, const __grid_constant__ typename RowsOf<kNormArrays, kForm>::Type rows) {
   using Group = RowGroup<kThreads, kRows, kColumns, kCluster>;
@@ -143,8 +138,7 @@ __global__ void __launch_bounds__(
       HeldRow<T, kVector, kItems, Group::kTeam, kForm, (kAdds && kThreads > 512 ? 2 : 4)>;  // no spills
   const typename Row::Places places(x + begin.at[kX], present ? rows.length : 0, Group::thread());
   // Late, but for the shortest: with two of them before the row, the row would come later.
-  using Weights =
-      WeightRow<T, kVector, kForm, kItems, kForm == kWholeRows && (kItems > 0 && kItems * sizeof(T) <= 16)>;
+  using Weights = NormWeights<T, kVector, kForm, kItems, 16>;
   const Weights factors(weight, axis_stride(rows, kWeight), rows.length, 1.0f, places);
   const Weights shifts(bias, axis_stride(rows, kBias), rows.length, 0.0f, places);
   Row row = norm_row<kAdds, Row, Group, kVector>(x, residual, residual_out, rows, begin, places);

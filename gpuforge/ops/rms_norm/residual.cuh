@@ -14,13 +14,15 @@ constexpr int kX = 0, kOut = 1, kResidual = 2, kResidualOut = 3, kWeight = 4, kB
 // way or in work; 1024 leave memory idle while they wait for their sums. 0, not a word about it, for kernels
 // that need more registers: those that hold a residual for a while, or more bytes, or edges of rows; for
 // blocks of a warp, of which there are never so many; and for other chips than SM 90, whose compilers need
-// more.
-template <typename T, int kVector, int kItems, int kBlock, int kForm, bool kAdds>
-constexpr int kNormBlocks = kVector * sizeof(T) == 16 && kItems > 0 && kItems * sizeof(T) <= 64 &&
-                                    kBlock >= 64 && kBlock <= 512 && kForm == kWholeRows && !kAdds
-                                    && __CUDA_ARCH__ == 900
-                                ? 1536 / kBlock
-                                : 0;
+// more. Clusters have their own rule.
+template <typename T, int kVector, int kItems, int kBlock, int kForm, bool kAdds, int kCluster>
+constexpr int kNormBlocks =
+    kCluster > 1
+        ? cluster::kBlocksBeside<kBlock, kCluster, (kAdds ? 2 : 1) * kItems * sizeof(T), kForm == kWholeRows>
+    : kVector * sizeof(T) == 16 && kItems > 0 && kItems * sizeof(T) <= 64 && kBlock >= 64 && kBlock <= 512 &&
+            kForm == kWholeRows && !kAdds && __CUDA_ARCH__ == 900
+        ? 1536 / kBlock
+        : 0;
 
 // A weight or a bias, or `otherwise` where there is none, for the threads of a row. Few elements of it come
 // with the row itself (kEarly), so that nobody waits for them behind the sums; more would take the registers
@@ -48,7 +50,7 @@ struct WeightRow {
         neighbours(weight, length, places.first_vector()),
         allows(kLoadsUnaligned && weight != nullptr && stride == 1 &&
                neighbours.allows(places.first_vector()) && neighbours.allows(places.last_vector())) {}
-  __device__ bool plain() const { return kLoadsUnaligned && allows; }
+  __device__ bool plain() const { return allows; }
   template <bool kPlain, bool kFull>
   __device__ void get(float (&values)[kVector], const RowPiece<kVector>& piece) const {
     if constexpr (kLoadsUnaligned && (kPlain || !kFull)) {
@@ -92,6 +94,12 @@ struct WeightRow<T, kVector, kWholeRows, kItems, true> {
   }
 };
 
+// kEarlyBytes: of the row, a thread, up to which it comes with the row.
+template <typename T, int kVector, int kForm, int kItems, int kEarlyBytes>
+using NormWeights =
+    WeightRow<T, kVector, kForm, kItems,
+              (kForm == kWholeRows && kItems > 0 && kItems * static_cast<int>(sizeof(T)) <= kEarlyBytes)>;
+
 // The row that is normalised: x, or with kAdds what x + residual is rounded to, which is written to
 // residual_out as well.
 template <bool kAdds, typename Row, typename Group, int kVector, typename T, typename AllRows>
@@ -99,10 +107,10 @@ __device__ inline Row norm_row(const T* x, const T* residual, T* residual_out, c
                                const RowOffsets<kNormArrays>& begin, const typename Row::Places& places) {
   Row row(x + begin.at[kX], axis_stride(rows, kX), places);
   if constexpr (!kAdds) {
-    if constexpr (Row::kItemsHeld > kVector) Group::read_ahead(rows, x, kX);
+    if constexpr (Row::kReadsAhead) Group::read_ahead(rows, x, kX);
   } else {
     const Row added(residual + begin.at[kResidual], axis_stride(rows, kResidual), places);
-    if constexpr (Row::kItemsHeld > kVector) {
+    if constexpr (Row::kReadsAhead) {
       Group::read_ahead(rows, x, kX);
       Group::read_ahead(rows, residual, kResidual);
     }

@@ -42,11 +42,8 @@ __device__ inline void scale_piece(RowPiece<kVector>& piece, float scale, const 
 // kThreads threads a row, of each of kCluster blocks.
 template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm, bool kAdds,
           int kCluster = 1>
-__global__ void __launch_bounds__(
-    kThreads* kRows, kCluster > 1
-                         ? cluster::kBlocksBeside<kThreads, kCluster, (kAdds ? 2 : 1) * kItems * sizeof(T),
-                                                  kForm == kWholeRows>
-                         : kNormBlocks<T, kVector, kItems, kThreads * kRows, kForm, kAdds>)
+__global__ void __launch_bounds__(kThreads* kRows,
+                                  kNormBlocks<T, kVector, kItems, kThreads * kRows, kForm, kAdds, kCluster>)
     rms_norm(T* out, const T* x, const T* weight, const T* residual, T* residual_out, float eps,
              const __grid_constant__ typename RowsOf<kNormArrays, kForm>::Type rows) {
   using Group = RowGroup<kThreads, kRows, kColumns, kCluster>;
@@ -57,8 +54,7 @@ __global__ void __launch_bounds__(
   const RowOffsets<kNormArrays> begin = row_offsets(rows, present ? Group::row() : 0);
   using Row = HeldRow<T, kVector, kItems, Group::kTeam, kForm>;
   const typename Row::Places places(x + begin.at[kX], present ? rows.length : 0, Group::thread());
-  using Weights =
-      WeightRow<T, kVector, kForm, kItems, kForm == kWholeRows && (kItems > 0 && kItems * sizeof(T) <= 32)>;
+  using Weights = NormWeights<T, kVector, kForm, kItems, 32>;
   const Weights factors(weight, axis_stride(rows, kWeight), rows.length, 1.0f, places);
   Row row = norm_row<kAdds, Row, Group, kVector>(x, residual, residual_out, rows, begin, places);
   const float inverse_length = reciprocal(static_cast<float>(rows.length));

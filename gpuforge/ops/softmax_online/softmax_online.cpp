@@ -36,6 +36,7 @@ RowProblem softmax_problem(const Rows& rows, DType dtype, std::string_view varia
   const RowStart starts[] = {{0, x, bytes}, {1, out, bytes}};
   RowProblem problem = row_problem(kName, rows, starts, dtype, variant == "best" ? kHeldBytes : 0);
   if (variant == "best") {
+    problem.arrays = 1;
     problem.most_cluster = kMostCluster;
     problem.cluster_held_bytes = kHeldBytes;
   }

@@ -193,9 +193,9 @@ __global__ void __launch_bounds__(
   const bool present = Group::present(rows.count);
   begin_after_previous_kernel();
   const RowOffsets<2> begin = row_offsets(rows, present ? Group::row() : 0);
-  HeldRow<T, kVector, kItems, Group::kTeam, kForm> row(x + begin.at[0], axis_stride(rows, 0),
-                                                       present ? rows.length : 0, Group::thread());
-  if constexpr (kItems > kVector) Group::read_ahead(rows, x, 0);
+  using Row = HeldRow<T, kVector, kItems, Group::kTeam, kForm>;
+  Row row(x + begin.at[0], axis_stride(rows, 0), present ? rows.length : 0, Group::thread());
+  if constexpr (Row::kReadsAhead) Group::read_ahead(rows, x, 0);
   SoftmaxState state = JoinSoftmax<T>::identity();
   using Exps = HeldExps<T, kVector, kItems, kThreads>;
   Exps exps;

@@ -58,11 +58,9 @@ __global__ void __launch_bounds__(kThreads* kRows,
       dy + begin.at[1], axis_stride(rows, 1), places);
   Row y_row(y + begin.at[0], axis_stride(rows, 0), places);
   // Both, where blocks wait for each other; for a block alone that would be too much at once.
-  if constexpr (kItems > kVector) Group::read_ahead(rows, dy, 1);
-  if constexpr (kCluster > 1) {
-    Group::read_ahead(rows, y, 0);
-    dy_row.wait();
-  }
+  if constexpr (Row::kReadsAhead) Group::read_ahead(rows, dy, 1);
+  if constexpr (Row::kReadsAhead && kCluster > 1) Group::read_ahead(rows, y, 0);
+  if constexpr (kCluster > 1) dy_row.wait();
 
   float sum = 0;
   y_row.visit([&](const RowPiece<kVector>& piece) {
