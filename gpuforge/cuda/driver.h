@@ -147,7 +147,8 @@ class Driver final : public CallTable {
   Call<Result(RawEvent)> event_synchronize{*this, "cuEventSynchronize"};
   Call<Result(float* ms, RawEvent start, RawEvent end)> event_elapsed_time{*this, "cuEventElapsedTime"};
 
-  // Modules and functions. From 12.3 on: func_get_name; from 12.4 on: the counts, listing and parameters.
+  // Modules and functions. From 12.3 on: func_get_name; from 12.4 on: the counts, listing and parameters;
+  // from 11.8 on: occupancy_max_active_clusters.
   Call<Result(RawModule*, const void* image)> module_load_data{*this, "cuModuleLoadData"};
   Call<Result(RawModule*, const void* image, unsigned count, JitOption*, void** values)> module_load_data_ex{
       *this, "cuModuleLoadDataEx"};
@@ -163,6 +164,8 @@ class Driver final : public CallTable {
       *this, "cuFuncGetParamInfo"};
   Call<Result(int* blocks, RawFunction, int threads, std::size_t dynamic_shared_bytes)>
       occupancy_max_active_blocks{*this, "cuOccupancyMaxActiveBlocksPerMultiprocessor"};
+  Call<Result(int* clusters, RawFunction, const LaunchConfig*)> occupancy_max_active_clusters{
+      *this, "cuOccupancyMaxActiveClusters"};
 
   // Launches. launch_kernel_ex (attributes) needs 11.8.
   Call<Result(RawFunction, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,

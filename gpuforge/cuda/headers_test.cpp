@@ -248,6 +248,8 @@ TEST(Headers, EveryDriverFunctionHasItsSignature) {
   checked.add<decltype(&::cuFuncGetParamInfo)>(driver.func_get_param_info, "cuFuncGetParamInfo");
   checked.add<decltype(&::cuOccupancyMaxActiveBlocksPerMultiprocessor)>(
       driver.occupancy_max_active_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  checked.add<decltype(&::cuOccupancyMaxActiveClusters)>(driver.occupancy_max_active_clusters,
+                                                         "cuOccupancyMaxActiveClusters");
   checked.add<decltype(&::cuLaunchKernel)>(driver.launch_kernel, "cuLaunchKernel");
   checked.add<decltype(&::cuLaunchKernelEx)>(driver.launch_kernel_ex, "cuLaunchKernelEx");
   checked.add<decltype(&::cuGraphInstantiateWithFlags)>(driver.graph_instantiate,

@@ -34,6 +34,7 @@ class NoFunction final : public Function {
  public:
   const FunctionFacts& facts() const override { return facts_; }
   int max_active_blocks(int, std::size_t) const override { return 0; }
+  int max_active_clusters(const LaunchConfig&) const override { return 0; }
 
  private:
   FunctionFacts facts_{.name = "saxpy", .parameters = {}};

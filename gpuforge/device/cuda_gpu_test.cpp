@@ -324,6 +324,12 @@ TEST_F(GpuTest, ClustersAreAsLargeAsAsked) {
   const auto function = device_->load_module(as_image(kHopperPtx), "hopper.ptx")->function("cluster_facts");
   const std::uint32_t most = device_->facts().launch.max_cluster_blocks;
   ASSERT_LE(most, 16u);
+  const int multiprocessors = device_->facts().multiprocessors;
+  EXPECT_EQ(function->max_active_clusters({.block = {1024}, .cluster = {1}}),
+            multiprocessors * function->max_active_blocks(1024, 0));
+  const int widest = function->max_active_clusters({.block = {1024}, .cluster = {most}});
+  EXPECT_GE(widest, 1);
+  EXPECT_LE(widest * static_cast<int>(most), multiprocessors * function->max_active_blocks(1024, 0));
   for (std::uint32_t blocks = 1; blocks <= most; blocks *= 2) {
     Address out = upload(std::vector<std::uint32_t>(16, 0));
     const std::array<void*, 1> arguments = {&out};

@@ -239,6 +239,15 @@ TEST_F(CudaLaunchTest, Occupancy) {
   expect_refused([&] { empty_->max_active_blocks(1025, 0); }, "cuda:0: kernel empty");
 }
 
+TEST_F(CudaLaunchTest, OccupancyOfClusters) {
+  const LaunchConfig half = {.grid = {5}, .block = {512}, .dynamic_shared_bytes = 80 * 1024, .cluster = {16}};
+  EXPECT_EQ(empty_->max_active_clusters(half), 16);
+  EXPECT_EQ(empty_->max_active_clusters({.block = {1024}, .cluster = {4, 2}}), 7 * 4 + 5);
+  expect_refused([&] { empty_->max_active_clusters({.cluster = {32}}); }, "cuda:0: kernel empty: cluster");
+  expect_refused([&] { empty_->max_active_clusters({.block = {2048}, .cluster = {2}}); },
+                 "cuda:0: kernel empty: block");
+}
+
 TEST_F(CudaLaunchTest, KernelsInGraphs) {
   Address y = 1, x = 2;
   float a = 3;

@@ -191,4 +191,32 @@ int CudaFunction::max_active_blocks(int threads_per_block, std::size_t dynamic_s
   return blocks;
 }
 
+int CudaFunction::max_active_clusters(const LaunchConfig& config) const {
+  const CudaDevice& own = device();
+  if (!own.facts().cluster_launch || !own.driver().occupancy_max_active_clusters.available()) return 0;
+  LaunchConfig one = config;
+  one.grid = one.cluster;
+  check_launch(one, facts_, own.facts().launch, own.name());
+  const CurrentContext scope = own.current();
+  allow_dynamic_shared(one.dynamic_shared_bytes);
+  allow_cluster(one.cluster);
+  cuda::LaunchAttribute attribute;
+  attribute.id = cuda::LaunchAttributeId::cluster_dimension;
+  attribute.value.cluster = {one.cluster.x, one.cluster.y, one.cluster.z};
+  const cuda::LaunchConfig asked = {one.grid.x,
+                                    one.grid.y,
+                                    one.grid.z,
+                                    one.block.x,
+                                    one.block.y,
+                                    one.block.z,
+                                    static_cast<unsigned>(one.dynamic_shared_bytes),
+                                    nullptr,
+                                    &attribute,
+                                    1};
+  int clusters = 0;
+  own.driver().occupancy_max_active_clusters(
+      [&] { return format_text("kernel {} on {}", facts_.name, own.name()); }, &clusters, raw_, &asked);
+  return clusters;
+}
+
 }  // namespace gpuforge::device

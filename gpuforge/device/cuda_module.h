@@ -38,6 +38,7 @@ class CudaFunction final : public Function {
 
   const FunctionFacts& facts() const override { return facts_; }
   int max_active_blocks(int threads_per_block, std::size_t dynamic_shared_bytes) const override;
+  int max_active_clusters(const LaunchConfig& config) const override;
 
   CudaDevice& device() const { return module_->device(); }
   cuda::RawFunction raw() const { return raw_; }

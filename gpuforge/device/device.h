@@ -92,6 +92,10 @@ class Function {
   virtual const FunctionFacts& facts() const = 0;
   // Blocks that fit on one multiprocessor at once.
   virtual int max_active_blocks(int threads_per_block, std::size_t dynamic_shared_bytes) const = 0;
+  // Clusters of that block, shared memory and cluster that fit on the device at once; fewer than its
+  // multiprocessors would hold, for all blocks of one are on neighbours. The grid does not matter. 0 where
+  // the device has no clusters.
+  virtual int max_active_clusters(const LaunchConfig& config) const = 0;
 };
 
 class Module {

@@ -67,6 +67,7 @@ class SimFunction final : public Function {
 
   const FunctionFacts& facts() const override { return facts_; }
   int max_active_blocks(int threads_per_block, std::size_t dynamic_shared_bytes) const override;
+  int max_active_clusters(const LaunchConfig&) const override { return 0; }
 
   const SimModule& module() const { return *module_; }
   // invalid_argument or unsupported when it cannot be launched like this.

@@ -17,6 +17,7 @@ class FakeFunction : public device::Function {
   explicit FakeFunction(device::FunctionFacts facts) : facts_(std::move(facts)) {}
   const device::FunctionFacts& facts() const override { return facts_; }
   int max_active_blocks(int, std::size_t) const override { return 1; }
+  int max_active_clusters(const device::LaunchConfig&) const override { return 1; }
 
  private:
   device::FunctionFacts facts_;

@@ -84,6 +84,11 @@ bool is_function(RawFunction function) {
   return false;
 }
 
+// Of one multiprocessor.
+std::size_t resident_blocks(std::size_t threads, std::size_t dynamic_shared_bytes) {
+  return std::min({std::size_t{32}, 2048 / threads, (228 * 1024) / (dynamic_shared_bytes + 1024)});
+}
+
 Result launch(const char* name, const LaunchConfig& config, RawFunction function, void** parameters) {
   const Entered entered = enter(name, Needs::object);
   if (entered.result != Result::success) return entered.result;
@@ -288,9 +293,25 @@ Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, RawFunction func
   if (entered.result != Result::success) return entered.result;
   if (!is_function(function)) return Result::invalid_handle;
   if (threads <= 0 || threads > 1024) return Result::invalid_value;
-  const std::size_t by_threads = 2048 / static_cast<std::size_t>(threads);
-  const std::size_t by_shared = (228 * 1024) / (dynamic_shared_bytes + 1024);
-  *blocks = static_cast<int>(std::min({std::size_t{32}, by_threads, by_shared}));
+  *blocks = static_cast<int>(resident_blocks(static_cast<std::size_t>(threads), dynamic_shared_bytes));
+  return Result::success;
+}
+
+// Seven groups of 16 multiprocessors and one of 20, of which a cluster has one.
+Result cuOccupancyMaxActiveClusters(int* clusters, RawFunction function, const LaunchConfig* config) {
+  const Entered entered = enter("cuOccupancyMaxActiveClusters", Needs::object);
+  if (entered.result != Result::success) return entered.result;
+  if (!is_function(function)) return Result::invalid_handle;
+  if (config == nullptr || config->attribute_count != 1 ||
+      config->attributes[0].id != LaunchAttributeId::cluster_dimension)
+    return Result::invalid_value;
+  const auto& cluster = config->attributes[0].value.cluster;
+  const unsigned size = cluster.x * cluster.y * cluster.z;
+  if (size == 0 || size > (function->wide_clusters ? 16u : 8u)) return Result::invalid_cluster_size;
+  const std::size_t threads = std::size_t{config->block_x} * config->block_y * config->block_z;
+  if (threads == 0 || threads > 1024) return Result::invalid_value;
+  const std::size_t each = resident_blocks(threads, config->dynamic_shared_bytes);
+  *clusters = static_cast<int>(7 * (16 * each / size) + 20 * each / size);
   return Result::success;
 }
 
