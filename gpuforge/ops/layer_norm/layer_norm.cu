@@ -109,15 +109,58 @@ __device__ inline Moments moments_of(Row& row) {
   }
 }
 
-template <bool kPlain, bool kFull, int kVector, typename Weights>
-__device__ inline void normalise(RowPiece<kVector>& piece, float mean, float scale, const Weights& factors,
-                                 const Weights& shifts) {
-  float factor[kVector], shift[kVector];
-  factors.template get<kPlain, kFull>(factor, piece);
-  shifts.template get<kPlain, kFull>(shift, piece);
+struct MeanAndSquares {
+  float mean;
+  float squares;  // the sum of (value - mean)^2
+};
+// For the shortest rows in f32: threads meet twice, but two sums are fewer instructions than the moments of a
+// few values, and those are what such a kernel's time is. `pivot`: one of the values, so that equal ones have
+// no variance here either.
+template <typename Group, int kVector, typename Row>
+__device__ inline MeanAndSquares two_sums(Row& row, float pivot, float inverse_length) {
+  __shared__ typename Group::template Slots<float> sums, all_squares;
+  float sum = 0, squares = 0;
+  row.visit([&](const RowPiece<kVector>& piece) {
 #pragma unroll
-  for (int i = 0; i < kVector; ++i) {
-    if (i < piece.count) piece.values[i] = (piece.values[i] - mean) * scale * factor[i] + shift[i];
+    for (int i = 0; i < kVector; ++i) {
+      if (i < piece.count) sum += piece.values[i] - pivot;
+    }
+  });
+  const float mean = pivot + Group::reduce(sum, Sum{}, sums) * inverse_length;
+  row.visit([&](const RowPiece<kVector>& piece) {
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) {
+      if (i < piece.count) squares += (piece.values[i] - mean) * (piece.values[i] - mean);
+    }
+  });
+  return {mean, Group::reduce(squares, Sum{}, all_squares)};
+}
+
+// Of both, or of the one that is there.
+template <typename Weights>
+__device__ inline int common_shift(const Weights& factors, const Weights& biases) {
+  if (biases.absent()) return factors.shift();
+  return factors.absent() || factors.shift() == biases.shift() ? biases.shift() : kAnyShift;
+}
+
+// The last visit of a row, with weight and bias that begin kShift elements past the begin of an access, or
+// the next smaller kShift that is theirs.
+template <int kShift, int kVector, typename Row, typename T, typename Weights>
+__device__ inline void write_normalised(Row& row, T* to, long long stride, float mean, float scale,
+                                        const Weights& factors, const Weights& biases, int shift) {
+  if (kShift == kAnyShift || shift == kShift) {
+    row.visit([&](RowPiece<kVector>& piece) {
+      float factor[kVector], bias[kVector];
+      factors.template get<kShift>(factor, piece);
+      biases.template get<kShift>(bias, piece);
+#pragma unroll
+      for (int i = 0; i < kVector; ++i) {
+        if (i < piece.count) piece.values[i] = (piece.values[i] - mean) * scale * factor[i] + bias[i];
+      }
+      write_row(to, stride, piece);
+    });
+  } else if constexpr (kShift != kAnyShift) {
+    write_normalised<kShift - 1, kVector>(row, to, stride, mean, scale, factors, biases, shift);
   }
 }
 
@@ -140,26 +183,22 @@ __global__ void __launch_bounds__(kThreads* kRows,
   // Late, but for the shortest: with two of them before the row, the row would come later.
   using Weights = NormWeights<T, kVector, kForm, kItems, 16>;
   const Weights factors(weight, axis_stride(rows, kWeight), rows.length, 1.0f, places);
-  const Weights shifts(bias, axis_stride(rows, kBias), rows.length, 0.0f, places);
+  const Weights biases(bias, axis_stride(rows, kBias), rows.length, 0.0f, places);
   Row row = norm_row<kAdds, Row, Group, kVector>(x, residual, residual_out, rows, begin, places);
   const float inverse_length = reciprocal(static_cast<float>(rows.length));
-  Moments moments = moments_of<kVector>(row);
-  Group::meet();
-  moments = Group::reduce(moments, JoinMoments{}, slots);
-  const float mean = moments.mean;
-  const float scale = inverse_root(moments.squares * inverse_length + eps);
-  T* const to = out + begin.at[kOut];
-  if (factors.plain() && shifts.plain()) {
-    row.visit([&](RowPiece<kVector>& piece) {
-      normalise<true, kAdds>(piece, mean, scale, factors, shifts);
-      write_row(to, axis_stride(rows, kOut), piece);
-    });
+  MeanAndSquares found;
+  if constexpr (sizeof(T) == 4 && kItems == kVector && !kAdds && kCluster == 1) {
+    found = two_sums<Group, kVector>(row, static_cast<float>(x[begin.at[kX]]), inverse_length);
   } else {
-    row.visit([&](RowPiece<kVector>& piece) {
-      normalise<false, kAdds>(piece, mean, scale, factors, shifts);
-      write_row(to, axis_stride(rows, kOut), piece);
-    });
+    Moments moments = moments_of<kVector>(row);
+    Group::meet();
+    moments = Group::reduce(moments, JoinMoments{}, slots);
+    found = {moments.mean, moments.squares};
   }
+  const float scale = inverse_root(found.squares * inverse_length + eps);
+  write_normalised<Weights::kShifts - 1, kVector>(row, out + begin.at[kOut], axis_stride(rows, kOut),
+                                                  found.mean, scale, factors, biases,
+                                                  common_shift(factors, biases));
 }
 
 }  // namespace gpuforge

@@ -28,13 +28,14 @@ constexpr int kNormBlocks =
 // with the row itself (kEarly), so that nobody waits for them behind the sums; more would take the registers
 // of other rows, and come from the cache when they are asked for. Rows may begin at other multiples of 16
 // bytes than it does, but for whole ones.
-// get(): what belongs to a piece of the row. get<true>() has no branches, so that the loads of several pieces
-// are under way at once: for threads all of whose pieces are plain(). Those of whole rows are under way soon
-// enough without, and would take more registers than there are. Others have vectors where they may be read,
-// and single elements in kernels whose registers are full (kFull).
+// get<kShift>(): what belongs to a piece of the row. kShift from 0 to kShifts - 1 is for threads all of whose
+// pieces may be read in vectors that are shifted by so much, as shift() says; kAnyShift for all others, by
+// whom single elements are read unless rows are whole. An array that is not there has every shift.
+constexpr int kAnyShift = -1;
 template <typename T, int kVector, int kForm, int kItems, bool kEarly>
 struct WeightRow {
   static constexpr bool kLoadsUnaligned = kForm != kWholeRows && kVector * sizeof(T) == 16;
+  static constexpr int kShifts = kLoadsUnaligned ? UnalignedArray<T, kVector>::kShifts : 0;
   const T* weight;
   long long stride;
   float otherwise;
@@ -50,21 +51,36 @@ struct WeightRow {
         neighbours(weight, length, places.first_vector()),
         allows(kLoadsUnaligned && weight != nullptr && stride == 1 &&
                neighbours.allows(places.first_vector()) && neighbours.allows(places.last_vector())) {}
-  __device__ bool plain() const { return allows; }
-  template <bool kPlain, bool kFull>
+  __device__ bool absent() const { return weight == nullptr; }
+  __device__ int shift() const { return allows ? neighbours.shift() : kAnyShift; }
+  template <int kShift>
   __device__ void get(float (&values)[kVector], const RowPiece<kVector>& piece) const {
-    if constexpr (kLoadsUnaligned && (kPlain || !kFull)) {
-      if ((kPlain || allows) && piece.count == kVector) return neighbours.load(values, piece.at);
-    }
-    if (!kPlain && weight == nullptr) {
+    if constexpr (kForm == kWholeRows) return get_whole(values, piece);
+    if (weight == nullptr) {
 #pragma unroll
       for (int i = 0; i < kVector; ++i) values[i] = otherwise;
-    } else if (kForm == kWholeRows || kVector == 1 || piece.count < kVector) {
+      return;
+    }
+    if constexpr (kShift != kAnyShift) {
+      if (piece.count == kVector) return neighbours.template load<kShift>(values, piece.at);
+    }
+    if (kVector == 1 || piece.count < kVector) {
       read_row(values, piece, weight, stride);
     } else {
 #pragma unroll
       for (int i = 0; i < kVector; ++i) values[i] = static_cast<float>(weight[(piece.at + i) * stride]);
     }
+  }
+
+ private:
+  // Filled as it would lie in memory: half as many moves in 16 bits, and none behind the load.
+  __device__ void get_whole(float (&values)[kVector], const RowPiece<kVector>& piece) const {
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) values[i] = otherwise;
+    HeldPiece<T, kVector> held;
+    held.set(values);
+    if (weight != nullptr) held.load(weight + piece.at);
+    held.get(values);
   }
 };
 template <typename T, int kVector, int kItems>
@@ -85,10 +101,14 @@ struct WeightRow<T, kVector, kWholeRows, kItems, true> {
       if (places.has(k)) pieces[k].load(weight + places.at(k));
     }
   }
-  __device__ static constexpr bool plain() {
-    return true;
+  static constexpr int kShifts = 0;
+  __device__ static bool absent() {
+    return false;
   }
-  template <bool kPlain, bool kFull>
+  __device__ static int shift() {
+    return kAnyShift;
+  }
+  template <int kShift>
   __device__ void get(float (&values)[kVector], const RowPiece<kVector>& piece) const {
     pieces[piece.slot].get(values);
   }

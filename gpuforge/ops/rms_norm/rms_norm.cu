@@ -29,13 +29,23 @@ __global__ void __launch_bounds__(128)
   }
 }
 
-template <bool kPlain, bool kFull, int kVector, typename Weights>
-__device__ inline void scale_piece(RowPiece<kVector>& piece, float scale, const Weights& factors) {
-  float factor[kVector];
-  factors.template get<kPlain, kFull>(factor, piece);
+// The last visit of a row, with a weight that begins kShift elements past the begin of an access, or the next
+// smaller kShift that is its.
+template <int kShift, int kVector, typename Row, typename T, typename Weights>
+__device__ inline void write_scaled(Row& row, T* to, long long stride, float scale, const Weights& factors,
+                                    int shift) {
+  if (kShift == kAnyShift || shift == kShift) {
+    row.visit([&](RowPiece<kVector>& piece) {
+      float factor[kVector];
+      factors.template get<kShift>(factor, piece);
 #pragma unroll
-  for (int i = 0; i < kVector; ++i) {
-    if (i < piece.count) piece.values[i] *= scale * factor[i];
+      for (int i = 0; i < kVector; ++i) {
+        if (i < piece.count) piece.values[i] *= scale * factor[i];
+      }
+      write_row(to, stride, piece);
+    });
+  } else if constexpr (kShift != kAnyShift) {
+    write_scaled<kShift - 1, kVector>(row, to, stride, scale, factors, shift);
   }
 }
 
@@ -68,18 +78,8 @@ __global__ void __launch_bounds__(kThreads* kRows,
   Group::meet();
   squares = Group::reduce(squares, Sum{}, slots);
   const float scale = inverse_root(squares * inverse_length + eps);
-  T* const to = out + begin.at[kOut];
-  if (factors.plain()) {
-    row.visit([&](RowPiece<kVector>& piece) {
-      scale_piece<true, kAdds>(piece, scale, factors);
-      write_row(to, axis_stride(rows, kOut), piece);
-    });
-  } else {
-    row.visit([&](RowPiece<kVector>& piece) {
-      scale_piece<false, kAdds>(piece, scale, factors);
-      write_row(to, axis_stride(rows, kOut), piece);
-    });
-  }
+  write_scaled<Weights::kShifts - 1, kVector>(row, out + begin.at[kOut], axis_stride(rows, kOut), scale,
+                                              factors, factors.shift());
 }
 
 }  // namespace gpuforge
