@@ -209,11 +209,13 @@ std::map<std::string, std::vector<std::string>> cluster_instantiations() {
           {"gpuforge/ops/softmax_online_backward/softmax_online_backward.cu",
            {"gpuforge::softmax_backward<gpuforge::half_t, 8, 64, 512, 1, false, 0, 8>",
             "gpuforge::softmax_backward<gpuforge::half_t, 8, 64, 512, 1, false, 2, 8>",
+            "gpuforge::softmax_backward<gpuforge::half_t, 8, 64, 512, 1, false, 2, 16>",
             "gpuforge::softmax_backward<gpuforge::bfloat16_t, 8, 32, 256, 1, false, 0, 16>",
             "gpuforge::softmax_backward<gpuforge::bfloat16_t, 8, 32, 256, 1, false, 1, 16>",
             "gpuforge::softmax_backward<gpuforge::bfloat16_t, 8, 32, 256, 1, false, 2, 16>",
             "gpuforge::softmax_backward<float, 4, 16, 256, 1, false, 2, 16>",
-            "gpuforge::softmax_backward<float, 4, 32, 512, 1, false, 2, 16>",
+            "gpuforge::softmax_backward_in_turn<float, 4, 32, 256, 16>",
+            "gpuforge::softmax_backward_in_turn<float, 4, 32, 512, 16>",
             "gpuforge::softmax_backward<float, 4, 32, 1024, 1, false, 0, 8>"}}};
 }
 
@@ -262,7 +264,7 @@ class KernelsCompileEveryArch : public testing::TestWithParam<Arch> {
 };
 
 // Each with 64 registers at most: 1024 threads fit on a multiprocessor, of several blocks. SM 120 has no
-// shared memory for that.
+// shared memory for that; those that have rows in turn would spill with as many on SM 100, and have more.
 TEST_P(KernelsCompileEveryArch, Clusters) {
   if (GetParam().number() < 90) GTEST_SKIP() << GetParam().name() << " has no clusters";
   for (const auto& [path, list] : cluster_instantiations()) {
@@ -272,7 +274,11 @@ TEST_P(KernelsCompileEveryArch, Clusters) {
     const auto compiled = jit_.compile(source, GetParam());
     EXPECT_THAT(compiled->entries, SizeIs(list.size()));
     if (GetParam().number() >= 120) continue;
-    for (const Entry& entry : compiled->entries) EXPECT_LE(entry.registers, 64) << entry.expression;
+    for (const Entry& entry : compiled->entries) {
+      const bool may_have_more =
+          GetParam().number() > 90 && entry.expression.find("_in_turn") != std::string::npos;
+      EXPECT_LE(entry.registers, may_have_more ? 128 : 64) << entry.expression;
+    }
   }
 }
 

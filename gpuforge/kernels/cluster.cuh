@@ -25,27 +25,42 @@ __device__ inline unsigned shared_address(const void* object) {
   return static_cast<unsigned>(__cvta_generic_to_shared(object));
 }
 
-// Bytes that will arrive in this block's shared memory, once. One thread makes it; wait_for() is for the
-// block's threads that know it to be made.
+// Bytes that will arrive in this block's shared memory, in one phase after another: of each, one thread says
+// how many. One thread makes it. The block's threads that know it to be made wait, with wait_for() for what
+// other blocks send and with wait_for_copy() for what this one copies, `parity` being that of the phase: 0
+// for the first.
 using Arrivals = unsigned long long;
-__device__ inline void expect(Arrivals* arrivals, unsigned bytes) {
-  const unsigned barrier = shared_address(arrivals);
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" : : "r"(barrier) : "memory");
+__device__ inline void make(Arrivals* arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" : : "r"(shared_address(arrivals)) : "memory");
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");  // for other blocks
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");        // for copies
+}
+__device__ inline void expect(Arrivals* arrivals, unsigned bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
                :
-               : "r"(barrier), "r"(bytes)
+               : "r"(shared_address(arrivals)), "r"(bytes)
                : "memory");
 }
-__device__ inline void wait_for(const Arrivals* arrivals) {
+__device__ inline void wait_for(const Arrivals* arrivals, unsigned parity = 0) {
   unsigned done;
   do {
     asm volatile(
-        "{ .reg .pred done; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%1], 0; "
+        "{ .reg .pred done; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%1], %2; "
         "selp.u32 %0, 1, 0, done; }"
         : "=r"(done)
-        : "r"(shared_address(arrivals))
+        : "r"(shared_address(arrivals)), "r"(parity)
+        : "memory");
+  } while (done == 0);
+}
+
+__device__ inline void wait_for_copy(const Arrivals* arrivals, unsigned parity = 0) {
+  unsigned done;
+  do {
+    asm volatile(
+        "{ .reg .pred done; mbarrier.try_wait.parity.shared::cta.b64 done, [%1], %2; "
+        "selp.u32 %0, 1, 0, done; }"
+        : "=r"(done)
+        : "r"(shared_address(arrivals)), "r"(parity)
         : "memory");
   } while (done == 0);
 }

@@ -33,6 +33,7 @@ struct RowGroup {
     return in_block;
   }
   __device__ static long long row() {
+    if constexpr (kRows == 1) return blockIdx.x / kCluster;
     return static_cast<long long>(blockIdx.x / kCluster) * kRows +
            (kColumns ? threadIdx.x % kRows : threadIdx.x / kThreads);
   }
@@ -68,7 +69,10 @@ struct RowGroup {
   template <typename... AllSlots>
   __device__ static void begin(AllSlots&... all) {
     if constexpr (kCluster > 1) {
-      if (threadIdx.x == 0) (cluster::expect(&all.arrivals, sizeof(all.of_blocks)), ...);
+      if (threadIdx.x == 0) {
+        (cluster::make(&all.arrivals), ...);
+        (cluster::expect(&all.arrivals, sizeof(all.of_blocks)), ...);
+      }
       __syncwarp();
       cluster::begin();
     }
@@ -82,7 +86,7 @@ struct RowGroup {
   // All threads have the result.
   template <typename T, typename Op>
   __device__ static T reduce(T value, Op op, Slots<T>& slots) {
-    const int thread = static_cast<int>(threadIdx.x);
+    const unsigned thread = threadIdx.x;
     if constexpr (kColumns && kThreads == 1) {
       return value;
     } else if constexpr (kColumns) {
@@ -96,18 +100,19 @@ struct RowGroup {
       return warp_reduce<kTeam>(value, op);
     } else {
       constexpr int kOfRow = kThreads / kWarp;  // warps of this block
-      const int lane = thread % kWarp;
+      const unsigned lane = thread % kWarp;
       value = warp_reduce<kWarp>(value, op);
       if (lane == 0) slots.values[thread / kWarp] = value;
       __syncthreads();
-      const T* const own = slots.values + thread / kThreads * kOfRow;
+      const T* const own = slots.values + (kRows == 1 ? 0 : thread / kThreads * kOfRow);
       if constexpr (kCluster == 1) {
         return warp_reduce<kOfRow>(own[lane % kOfRow], op);
       } else {
         if (thread < kWarp) {
           value = warp_reduce<kOfRow>(own[lane % kOfRow], op);
           // To every block, its own as well: one way, and nobody waits for more.
-          if (lane < kCluster) cluster::send(&slots.of_blocks[cluster::rank()], &slots.arrivals, lane, value);
+          if (lane < kCluster)
+            cluster::send(&slots.of_blocks[cluster::rank()], &slots.arrivals, static_cast<int>(lane), value);
         }
         cluster::wait_for(&slots.arrivals);
         return warp_reduce<kCluster>(slots.of_blocks[lane % kCluster], op);

@@ -6,6 +6,17 @@
 
 namespace gpuforge {
 
+// 16 bytes of shared memory as floats, not before the program comes here: registers are scarce.
+template <typename T, int kVector>
+__device__ inline void read_shared(float (&values)[kVector], unsigned address) {
+  Packed<T, kVector> loaded;
+  static_assert(loaded.kBytes == 16);
+  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(loaded.words[0]), "=r"(loaded.words[1]), "=r"(loaded.words[2]), "=r"(loaded.words[3])
+               : "r"(address));
+  loaded.to_floats(values);
+}
+
 // What HeldRow is for the kThreads of kTeam threads that are in this block, of vectors of 16 bytes. One
 // thread asks for all of it, so that the others need neither registers nor instructions for that. One in a
 // kernel, which is launched with kBytes of dynamic shared memory.
@@ -31,17 +42,12 @@ struct SharedRow {
   // Before the first read(), by every thread.
   __device__ void wait() const {
     __syncthreads();
-    cluster::wait_for(arrivals);
+    cluster::wait_for_copy(arrivals);
   }
 
   __device__ void read(float (&values)[kVector], const RowPiece<kVector>& piece) const {
     if (piece.count == kVector) {
-      Packed<T, kVector> loaded;
-      asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
-                   : "=r"(loaded.words[0]), "=r"(loaded.words[1]), "=r"(loaded.words[2]),
-                     "=r"(loaded.words[3])
-                   : "r"(first + piece.slot * (kThreads * 16)));
-      loaded.to_floats(values);
+      read_shared<T>(values, first + piece.slot * (kThreads * 16));
     } else {
       values[0] = static_cast<float>(edge);
     }
@@ -53,6 +59,7 @@ struct SharedRow {
     unsigned bytes = 0;
 #pragma unroll 1
     for (int k = 0; k < kLoads; ++k) bytes += bytes_of_round(places, k);
+    cluster::make(arrivals);
     cluster::expect(arrivals, bytes);
 #pragma unroll 1
     for (int k = 0; k < kLoads; ++k) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "gpuforge/array/context_for_tests.h"
+#include "gpuforge/ops/row_fit.h"
 
 namespace gpuforge::ops {
 namespace {
@@ -148,6 +149,17 @@ TEST(RowConfig, ClustersOfTwoArraysUseSharedMemory) {
       row_launch(clustered_pair(512, 100), cluster_of(1, 32, 8), hopper()).launch;
   EXPECT_EQ(alone.dynamic_shared_bytes, 0u);
   EXPECT_EQ(alone.cluster, device::Dim3{});
+  // Clusters of 16 that have whole rows in turn have room for a quarter of the next.
+  RowProblem whole = clustered_pair(256, 262144);
+  whole.form = RowForm::whole;
+  whole.dtype = DType::f32;
+  whole.vector = 4;
+  const RowConfig turns = chosen_on_hopper(whole);
+  EXPECT_EQ(std::pair(turns.cluster, turns.threads), std::pair(16, 512));
+  EXPECT_TRUE(takes_turns(turns, whole.dtype));
+  EXPECT_EQ(row_launch(whole, turns, hopper()).launch.dynamic_shared_bytes, 65536u / 4 * 5);
+  whole.length = 131072;
+  EXPECT_FALSE(takes_turns(chosen_on_hopper(whole), whole.dtype)) << "eight blocks hold it";
   // A chip with less of it reads such rows twice.
   device::DeviceFacts small = hopper();
   small.launch.max_shared_per_block = 99 * 1024;

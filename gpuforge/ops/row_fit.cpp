@@ -21,10 +21,21 @@ int most_items(const RowProblem& problem, int vector, int cluster) {
   return (cluster > 1 ? problem.cluster_held_bytes : problem.held_bytes) / each;
 }
 
+bool takes_turns(const RowConfig& config, DType dtype) {
+  const bool has_registers = dtype == DType::f32 && config.threads <= kThreadsBeside;  // others spill
+  const bool has_warps = config.threads >= 256;  // one for every load of a thread
+  return config.cluster > 8 && config.form == RowForm::whole && config.items * bytes_of(dtype) > 64 &&
+         has_registers && has_warps;
+}
+
 std::size_t shared_bytes(const RowConfig& config, const RowProblem& problem) {
   if (config.cluster == 1) return 0;
-  return static_cast<std::size_t>(config.threads) * static_cast<std::size_t>(config.items) *
-         element_bytes(problem.dtype) * static_cast<std::size_t>(problem.cluster_shared_arrays);
+  const std::size_t held = static_cast<std::size_t>(config.threads) * static_cast<std::size_t>(config.items) *
+                           element_bytes(problem.dtype) *
+                           static_cast<std::size_t>(problem.cluster_shared_arrays);
+  RowConfig launched = config;
+  launched.form = form_of(config, problem);
+  return takes_turns(launched, problem.dtype) ? held + held / 4 : held;  // a quarter of the next row
 }
 
 std::int64_t held_elements(const RowConfig& config) {

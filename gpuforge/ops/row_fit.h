@@ -16,6 +16,10 @@ int bytes_of(DType dtype);
 int most_items(const RowProblem& problem, int vector, int cluster = 1);
 // What a block is launched with.
 std::size_t shared_bytes(const RowConfig& config, const RowProblem& problem);
+// Of a kernel that holds an array in shared memory: its clusters have the rows in turn
+// (kernels/row_turns.cuh). Of 16 such blocks, two on a multiprocessor, an H200 has room for 14 clusters on
+// 112 of its 132; of 8 for 30 on 120, and those are faster with a row each.
+bool takes_turns(const RowConfig& config, DType dtype);
 // Beside it a block has slots for reductions, and the system 1 KB.
 bool has_shared_memory(const RowConfig& config, const RowProblem& problem, const device::DeviceFacts& facts);
 // Elements of a row that are held.

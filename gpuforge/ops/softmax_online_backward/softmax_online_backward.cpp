@@ -1,6 +1,9 @@
 #include "gpuforge/ops/softmax_online_backward/softmax_online_backward.h"
 
+#include <algorithm>
+
 #include "gpuforge/ops/arguments.h"
+#include "gpuforge/ops/row_fit.h"
 #include "gpuforge/ops/softmax_online_backward/softmax_online_backward_kernels.h"
 
 namespace gpuforge::ops {
@@ -52,6 +55,11 @@ RowProblem softmax_backward_problem(const Rows& rows, DType dtype, std::string_v
 
 jit::KernelId softmax_backward_kernel_id(std::string_view variant, DType dtype, const RowConfig& config) {
   if (variant == "naive") return {kFile, "gpuforge::softmax_backward_naive", dtype};
+  if (takes_turns(config, dtype))
+    return {kFile,         "gpuforge::softmax_backward_in_turn",
+            dtype,         config.vector,
+            config.items,  config.threads,
+            config.cluster};
   return row_kernel_id(kFile, "gpuforge::softmax_backward", dtype, config);
 }
 
@@ -75,7 +83,13 @@ void softmax_online_backward(Array& dx, const Array& dy, const Array& y,
   if (facts.kind == device::DeviceKind::cpu) return softmax_online_backward_cpu(dx, dy, y, rows, stream);
 
   const auto kernel = softmax_backward_kernel(context, options.variant, y.dtype(), config);
-  launch_rows<3>(*kernel, row_launch(problem, config, facts), stream, rows, dx, dy, y);
+  RowLaunch how = row_launch(problem, config, facts);
+  if (takes_turns(config, y.dtype())) {
+    const int at_once = std::max(kernel->function().max_active_clusters(how.launch), 1);
+    const auto clusters = static_cast<std::uint32_t>(std::min<std::int64_t>(at_once, rows.count));
+    how.launch.grid.x = clusters * how.launch.cluster.x;
+  }
+  launch_rows<3>(*kernel, how, stream, rows, dx, dy, y);
 }
 
 Array softmax_online_backward(const Array& dy, const Array& y, const SoftmaxOnlineBackwardOptions& options,

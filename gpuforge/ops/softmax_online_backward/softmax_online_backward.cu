@@ -1,6 +1,6 @@
 // dx = y * (dy - sum(dy * y)), the sum along the rows of views of any strides. Rows that are held are read
 // once: 3 * sizeof(T) bytes an element, 4 operations, in float; streamed ones are read twice.
-#include "gpuforge/kernels/shared_row.cuh"
+#include "gpuforge/kernels/row_turns.cuh"
 
 namespace gpuforge {
 
@@ -83,6 +83,80 @@ __global__ void __launch_bounds__(kThreads* kRows,
     }
     write_row(to, axis_stride(rows, 2), piece);
   });
+}
+
+// For rows so long that two clusters are all that multiprocessors have room for, which leaves memory idle
+// when both of them wait. Here they have the rows in turn: what is written leaves its registers to the next
+// row's y, and a quarter of its dy comes before that, to shared memory that a kernel for one row does not
+// need.
+template <typename T, int kVector, int kItems, int kThreads, int kCluster>
+__global__ void __launch_bounds__(kThreads, __CUDA_ARCH__ == 900 ? 1024 / kThreads : 1)
+    softmax_backward_in_turn(T* dx, const T* dy, const T* y, const __grid_constant__ UnitRows<3> rows) {
+  constexpr int kLoads = kItems / kVector, kRounds = kLoads + kLoads / 4;
+  using Turns = RowTurns<kThreads, kCluster>;
+  using Total = TurnSum<kThreads, kCluster>;
+  using Ring = RoundRing<T, kVector, kLoads, kThreads, kCluster, kRounds>;
+  extern __shared__ typename Ring::Vector rooms[];
+  __shared__ typename Ring::Slots arriving;
+  __shared__ typename Total::Slots slots;
+  const Ring dy_rounds(rooms, arriving, dy, rows, 1);
+  if (threadIdx.x == 0) {
+    dy_rounds.make();
+    Total::make(slots);
+  }
+  __syncthreads();
+  cluster::begin();
+  begin_after_previous_kernel();
+  if (threadIdx.x == 0) dy_rounds.begin();
+  const RowPlaces<kVector, Turns::kTeam, kWholeRows> places(y, rows.length, Turns::thread());
+  constexpr int kStep = Turns::kTeam * kVector;  // from a thread's piece to the next
+  const int count = static_cast<int>(rows.count);
+  HeldPiece<T, kVector> pieces[kLoads] = {};  // of y
+  int row = Turns::first();
+#pragma unroll
+  for (int k = 0; k < kLoads; ++k) {
+    if (places.has(k)) pieces[k].load(y + row * rows.strides[0] + places.at(k));
+  }
+  unsigned has = 0;  // the pieces that there are, a bit each: a register in place of eight
+#pragma unroll
+  for (int k = 0; k < kLoads; ++k) has |= places.has(k) ? 1u << k : 0u;
+  asm volatile("" : "+r"(has));
+  cluster::meet();
+  typename Ring::Place place;
+#pragma unroll 1
+  for (unsigned turn = 0; row < count; ++turn) {
+    float sum = 0;
+#pragma unroll
+    for (int k = 0; k < kLoads; ++k) {
+      dy_rounds.wait(place);
+      if ((has >> k & 1) != 0) {
+        float values[kVector], gradients[kVector];
+        pieces[k].get(values);
+        dy_rounds.read(gradients, place.room);
+#pragma unroll
+        for (int i = 0; i < kVector; ++i) sum += gradients[i] * values[i];
+      }
+      place.advance();
+    }
+    sum = Total::reduce(sum, turn, slots);
+    const int next = row + Turns::step();
+    T* const to = dx + row * rows.strides[2] + places.at(0);
+    const T* const from = y + next * rows.strides[0] + places.at(0);
+    unsigned room = Ring::rooms_before(place.room, kLoads);
+#pragma unroll
+    for (int k = 0; k < kLoads; ++k) {
+      float values[kVector], gradients[kVector];
+      pieces[k].get(values);
+      dy_rounds.read(gradients, room);
+#pragma unroll
+      for (int i = 0; i < kVector; ++i) values[i] *= gradients[i] - sum;
+      if ((has >> k & 1) != 0) store_vector(to + k * kStep, values);
+      if ((has >> k & 1) != 0 && next < count) pieces[k].load(from + k * kStep);
+      dy_rounds.leave(k, room, next);
+      room = Ring::next_room(room);
+    }
+    row = next;
+  }
 }
 
 }  // namespace gpuforge

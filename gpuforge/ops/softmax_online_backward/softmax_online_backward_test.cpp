@@ -39,6 +39,27 @@ TEST_P(SoftmaxOnlineBackward, ClustersOfBlocksHoldBothRows) {
                        {lab::Contents::normal, lab::Contents::nans});
 }
 
+// More rows than clusters fit, so that each has several: full ones, some that leave the last blocks less, and
+// some that leave most nothing.
+TEST_P(SoftmaxOnlineBackward, ClustersHaveLongRowsInTurn) {
+  const lab::Op op = find_op("softmax_online_backward");
+  const device::DeviceFacts& facts = context_->device().facts();
+  if (!facts.cluster_launch || facts.launch.max_cluster_blocks < 16)
+    GTEST_SKIP() << facts.name << " has no clusters of 16 blocks";
+  for (const std::int64_t threads : {256, 512}) {
+    const Config config{{"threads", threads}, {"rows", 1}, {"vector", 4}, {"items", 32}, {"cluster", 16}};
+    const std::int64_t full = 16 * threads * 32;
+    const std::pair<std::int64_t, std::int64_t> shapes[] = {
+        {61, full}, {33, full - 2800}, {200, 68}, {1, full}};
+    for (const auto& [rows, length] : shapes) {
+      for (const lab::Contents contents : {lab::Contents::normal, lab::Contents::nans}) {
+        const lab::Problem problem = lab::complete(op, {.shape = {rows, length}, .dtype = DType::f32});
+        expect_good(op, {.problem = problem, .variant = "best", .contents = contents, .config = config});
+      }
+    }
+  }
+}
+
 TEST_P(SoftmaxOnlineBackward, RefusesWhatItCannotDo) {
   const Array y = ones(context_, {4, 6}, DType::f32, *stream_);
   const Array dy = ones(context_, {4, 6}, DType::f32, *stream_);
