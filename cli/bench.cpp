@@ -17,6 +17,7 @@ std::shared_ptr<Context> make_context(const Session& session, std::shared_ptr<de
   options.jit = jit_options(session);
   options.log = session.log;
   options.tuning = tuning_for(session, device->facts());
+  options.allocator = allocator_for(session.environment, device);
   return Context::make(std::move(device), std::move(options));
 }
 

@@ -26,10 +26,10 @@ std::function<std::shared_ptr<Context>()> reference_context(const Session& sessi
       ContextOptions options;
       options.jit = jit_options(session);
       options.log = session.log;
-      opened->context =
-          Context::make(session.settings.device ? device::open_device(*session.settings.device, search)
-                                                : device::open_default_kernel_device(search, &fallback),
-                        std::move(options));
+      auto device = session.settings.device ? device::open_device(*session.settings.device, search)
+                                            : device::open_default_kernel_device(search, &fallback);
+      options.allocator = allocator_for(session.environment, device);
+      opened->context = Context::make(std::move(device), std::move(options));
     });
     return opened->context;
   };

@@ -15,6 +15,7 @@ std::shared_ptr<Context> make_context(Session& session, std::shared_ptr<device::
   options.jit = jit_options(session);
   options.log = session.log;
   options.tuning = tuning_for(session, device->facts());
+  options.allocator = allocator_for(session.environment, device);
   return Context::make(std::move(device), std::move(options));
 }
 

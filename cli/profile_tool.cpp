@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <ctime>
 
 #include "cli/profile_verbs.h"
@@ -48,17 +49,22 @@ std::string shell_word(std::string_view word) {
   return out + "'";
 }
 
-std::string command_text(const std::filesystem::path& tool, const std::vector<std::string>& arguments) {
-  std::string text = shell_word(tool.string());
-  for (const std::string& argument : arguments) text += ' ' + shell_word(argument);
+std::string command_text(const std::filesystem::path& tool, const lab::ProfilerCommand& command) {
+  std::string text;
+  for (const auto& [name, value] : command.environment) text += name + '=' + shell_word(value) + ' ';
+  text += shell_word(tool.string());
+  for (const std::string& argument : command.arguments) text += ' ' + shell_word(argument);
   return text;
 }
 
-Json command_json(const std::filesystem::path& tool, const std::vector<std::string>& arguments) {
+void set_command(Json& json, const std::filesystem::path& tool, const lab::ProfilerCommand& command) {
   Json list = Json::array();
   list.push_back(tool.string());
-  for (const std::string& argument : arguments) list.push_back(argument);
-  return list;
+  for (const std::string& argument : command.arguments) list.push_back(argument);
+  json.set("command", std::move(list));
+  Json environment = Json::object();
+  for (const auto& [name, value] : command.environment) environment.set(name, value);
+  json.set("environment", std::move(environment));
 }
 
 void make_folder(const std::filesystem::path& report) {
@@ -71,11 +77,12 @@ void make_folder(const std::filesystem::path& report) {
 }
 
 ChildResult run_tool(Session& session, const std::filesystem::path& tool,
-                     const std::vector<std::string>& arguments) {
+                     const lab::ProfilerCommand& command) {
   session.out.flush();
+  for (const auto& [name, value] : command.environment) ::setenv(name.c_str(), value.c_str(), 0);
   // A document on stdout stays one: everything else goes to stderr.
   const int out = session.json ? STDERR_FILENO : STDOUT_FILENO;
-  const auto child = std::make_shared<WatchedChild>(tool, arguments, out, STDERR_FILENO);
+  const auto child = std::make_shared<WatchedChild>(tool, command.arguments, out, STDERR_FILENO);
   session.interrupts.add_cleanup([child] { child->end(SIGINT, kTidyUp); });
   return child->wait();
 }
@@ -118,9 +125,11 @@ int profile_with_tool(Session& session, const Invocation& invocation) {
   const std::filesystem::path tool = found.value_or(facts.program);
   if (invocation.has("dry-run")) {
     if (session.json) {
-      session.out.document(document("profile").set("command", command_json(tool, command.arguments)));
+      Json json = document("profile");
+      set_command(json, tool, command);
+      session.out.document(json);
     } else {
-      session.out.line(command_text(tool, command.arguments));
+      session.out.line(command_text(tool, command));
     }
     return kDone;
   }
@@ -132,7 +141,7 @@ int profile_with_tool(Session& session, const Invocation& invocation) {
   }
 
   make_folder(command.report);
-  const ChildResult ending = run_tool(session, tool, command.arguments);
+  const ChildResult ending = run_tool(session, tool, command);
   const lab::ProfilerOutcome outcome = lab::judge(profiler, ending, ending.out);
   if (profiler == lab::Profiler::sanitizer) write_result(session, command.report, ending.out);
   std::error_code failed;
@@ -144,7 +153,7 @@ int profile_with_tool(Session& session, const Invocation& invocation) {
 
   Json json = document("profile");
   json.set("tool", tool.string());
-  json.set("command", command_json(tool, command.arguments));
+  set_command(json, tool, command);
   json.set("report", has_report ? Json(command.report.string()) : Json());
   json.set("problem", outcome.sentence);
   if (extract && has_report) {

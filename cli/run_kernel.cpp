@@ -273,6 +273,7 @@ RunResult run_kernel(Session& session, const Invocation& invocation, const RunRe
   ContextOptions options;
   options.jit = jit_options(session);
   options.log = session.log;
+  options.allocator = allocator_for(session.environment, device);
   result.context = Context::make(device, std::move(options));
   {
     const Progress progress(session.messages, format_text("compiling {}", request.file.filename().string()));

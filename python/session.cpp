@@ -77,6 +77,7 @@ Machine& Session::add(std::shared_ptr<device::Device> device, std::string_view a
     ContextOptions options;
     options.jit = jit_;
     options.log = log_;
+    options.allocator = allocator_for(environment_, device);
     if (const auto folder = lab::tuning_folder(jit_.cache_dir))
       options.tuning = ops::tuned_choices(*folder, device->facts(), *log_);
     auto context = Context::make(std::move(device), std::move(options));

@@ -15,6 +15,7 @@ struct Environment {
   std::optional<std::string> library_path;  // GPUFORGE_LIBRARY_PATH
   std::optional<std::string> log;           // GPUFORGE_LOG
   std::optional<std::string> strict;        // GPUFORGE_STRICT
+  std::optional<std::string> pool;          // GPUFORGE_POOL
   std::optional<std::string> no_color;      // NO_COLOR
   std::optional<std::string> cuda_home;     // CUDA_HOME
   std::optional<std::string> home;          // HOME

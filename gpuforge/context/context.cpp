@@ -77,4 +77,11 @@ jit::JitOptions jit_options(const Environment& environment) {
   return options;
 }
 
+std::shared_ptr<memory::Allocator> allocator_for(const Environment& environment,
+                                                 const std::shared_ptr<device::Device>& device) {
+  const std::string wanted = environment.pool.value_or("on");
+  GPUFORGE_CHECK(wanted == "on" || wanted == "off", "GPUFORGE_POOL: it is on or off; found {}", wanted);
+  return wanted == "off" ? memory::make_device_allocator(device) : nullptr;
+}
+
 }  // namespace gpuforge

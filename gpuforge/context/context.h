@@ -52,5 +52,9 @@ class Context : public std::enable_shared_from_this<Context> {
 // Options as the environment asks for them: library search, cache folder (GPUFORGE_CACHE_DIR, else
 // $XDG_CACHE_HOME/gpuforge, else ~/.cache/gpuforge).
 jit::JitOptions jit_options(const Environment& environment);
+// For ContextOptions: straight to the device where GPUFORGE_POOL is off, so that who watches memory knows
+// where each array ends; nothing, which is a pool, else. invalid_argument for other words than on and off.
+std::shared_ptr<memory::Allocator> allocator_for(const Environment& environment,
+                                                 const std::shared_ptr<device::Device>& device);
 
 }  // namespace gpuforge

@@ -36,6 +36,26 @@ TEST(Context, DefaultsAreTheDevicesMemoryAndSilence) {
   EXPECT_EQ(context->jit().counters().compiles, 0u);
 }
 
+TEST(Context, TheEnvironmentMaySayNoPool) {
+  const auto device = device::make_cpu_device();
+  EXPECT_EQ(allocator_for({}, device), nullptr);
+  Environment environment;
+  environment.pool = "on";
+  EXPECT_EQ(allocator_for(environment, device), nullptr);
+  environment.pool = "off";
+  const auto context = Context::make(device, {.jit = {}, .allocator = allocator_for(environment, device)});
+  EXPECT_EQ(context->pool(), nullptr);
+  EXPECT_NE(Context::make(device)->pool(), nullptr);
+  environment.pool = "small";
+  try {
+    allocator_for(environment, device);
+    FAIL() << "small is no pool";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_STREQ(error.what(), "GPUFORGE_POOL: it is on or off; found small");
+  }
+}
+
 TEST(Context, PrintfOfSimulatedKernelsIsLogged) {
   std::vector<std::string> lines;
   const auto log = std::make_shared<Log>(LogLevel::info,

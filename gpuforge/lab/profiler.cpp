@@ -139,6 +139,8 @@ ProfilerCommand sanitizer_command(const ProfilerRequest& request) {
     append(command.arguments, {"--error-exitcode", std::to_string(kErrorsFound)});
   if (!request.kernel.empty()) append(command.arguments, {"--kernel-name", "kns=" + request.kernel});
   command.report = request.report;
+  // In a pool it would not see where an array ends, and take a copy across two mappings for a wrong one.
+  command.environment = {{"GPUFORGE_POOL", "off"}};
   return command;
 }
 

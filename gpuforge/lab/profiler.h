@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gpuforge/base/child_process.h"
@@ -45,6 +46,8 @@ struct ProfilerRequest {
 struct ProfilerCommand {
   std::vector<std::string> arguments;  // after the tool's own name
   std::filesystem::path report;        // the user's own -o wins; empty: the tool writes none
+  // What the tool's environment has besides, where the user's has not.
+  std::vector<std::pair<std::string, std::string>> environment;
 };
 // Defaults (--set full, --tool memcheck, the report) are left out where the user's options say otherwise.
 // invalid_argument for a kernel filter that the tool has not.

@@ -41,6 +41,9 @@ TEST(Profiler, CommandLinesHaveDefaultsAndTheRun) {
   EXPECT_THAT(profiler_command(request(Profiler::sanitizer)).arguments,
               ElementsAre("--tool", "memcheck", "--error-exitcode", "86", "/bin/gpuforge", "check",
                           "softmax_online", "--shape", "4x8"));
+  EXPECT_THAT(profiler_command(request(Profiler::sanitizer)).environment,
+              ElementsAre(testing::Pair("GPUFORGE_POOL", "off")));
+  EXPECT_THAT(profiler_command(request(Profiler::ncu)).environment, testing::IsEmpty());
 }
 
 // The seed's wrapper took one option before the dashes and no more.

@@ -171,6 +171,17 @@ class Profile(CliTest):
         self.assertFalse((self.folder / "profiles").exists())
         self.assertEqual(json.loads(self.run_cli("--json", "profile", "ncu", "--dry-run", "--", "version").stdout)["command"][0],
                          "ncu")
+        line = self.run_cli("profile", "sanitizer", "--dry-run", "--", "version").stdout
+        self.assertRegex(line, r"^GPUFORGE_POOL=off compute-sanitizer --tool memcheck ")
+        document = json.loads(self.run_cli("--json", "profile", "sanitizer", "--dry-run", "--", "version").stdout)
+        self.assertEqual(document["environment"], {"GPUFORGE_POOL": "off"})
+
+    def test_the_sanitizer_sees_every_array_by_itself(self):
+        self.tool("compute-sanitizer", '#!/bin/sh\necho "pool: $GPUFORGE_POOL"\n')
+        self.assertIn("pool: off", self.run_cli("profile", "sanitizer", "--", "version").stdout)
+        self.assertIn("pool: on", self.run_cli("profile", "sanitizer", "--", "version", env={"GPUFORGE_POOL": "on"}).stdout)
+        self.assertIn("GPUFORGE_POOL: it is on or off; found small",
+                      self.error("check", "softmax_online", "--device", "cpu", code=2, env={"GPUFORGE_POOL": "small"}))
 
     def test_control_c_reaches_the_tool(self):
         self.tool("ncu", "#!/bin/sh\ntrap 'echo tidied > tidied; exit 130' INT\necho ready\nwhile :; do sleep 0.05; done\n")
