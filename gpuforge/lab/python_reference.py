@@ -13,6 +13,9 @@ import struct
 import sys
 import traceback
 
+# Compiled files are known by the second and the size of their source: a function that is changed twice in a second would
+# stay what it was. None are written, then, and nothing lies in the user's folder.
+sys.dont_write_bytecode = True
 MISSING_NUMPY = 3
 
 

@@ -185,6 +185,7 @@ class PythonReference(KernelFiles):
         self.assertRegex(self.check("k.cu").stdout, r"(\d+) of \1 cases passed")
         self.file("ref.py", LISTS.replace("2 *", "3 *"))
         self.assertIn("FAILED", self.check("k.cu", code=1).stdout)
+        self.assertFalse((self.folder / "__pycache__").exists(), "what is compiled may be older than it seems")
 
     def test_without_numpy(self):
         self.changed(DOUBLE)
