@@ -156,6 +156,13 @@ template <typename T, int kVector, bool kPacked = (kVector * sizeof(T) >= 4)>
 struct HeldPiece {
   Packed<T, kVector> value;
   __device__ void load(const T* from) { value = Packed<T, kVector>::load(from); }
+  __device__ void load_passing(const T* from) {
+    if constexpr (sizeof(value) == 16) {
+      load_in_passing(value.words, from);
+    } else {
+      load(from);
+    }
+  }
   __device__ void get(float (&values)[kVector]) const { value.to_floats(values); }
   __device__ void set(const float (&values)[kVector]) { value = Packed<T, kVector>::from_floats(values); }
 };
@@ -163,6 +170,7 @@ template <typename T, int kVector>
 struct HeldPiece<T, kVector, false> {
   T value;
   __device__ void load(const T* from) { value = *from; }
+  __device__ void load_passing(const T* from) { load(from); }
   __device__ void get(float (&values)[1]) const { values[0] = static_cast<float>(value); }
   __device__ void set(const float (&values)[1]) { value = T(values[0]); }
 };
@@ -206,8 +214,9 @@ struct RowPlaces {
   __device__ bool has(int slot) const { return at(slot) < pieces_end; }
 };
 
-// A row of up to kThreads * kItems elements.
-template <typename T, int kVector, int kItems, int kThreads, int kForm, int kFlight = 4>
+// A row of up to kThreads * kItems elements. kInPassing: whole vectors are load_in_passing().
+template <typename T, int kVector, int kItems, int kThreads, int kForm, int kFlight = 4,
+          bool kInPassing = false>
 struct HeldRow {
   static constexpr int kItemsHeld = kItems;
   // For RowGroup::read_ahead. A kernel of one load a thread is for few rows, and over the sooner the shorter
@@ -229,6 +238,8 @@ struct HeldRow {
       if (!places.has(k)) continue;
       if constexpr (kVector == 1) {
         pieces[k].load(row + places.at(k) * stride);
+      } else if constexpr (kInPassing) {
+        pieces[k].load_passing(row + places.at(k));
       } else {
         pieces[k].load(row + places.at(k));
       }
@@ -288,8 +299,8 @@ struct PieceVisitor {
 }  // namespace rows
 
 // Of any length: read from memory at every visit, kFlight loads at once: 4 are 64 KB for 1024 threads.
-template <typename T, int kVector, int kThreads, int kForm, int kFlight>
-struct HeldRow<T, kVector, 0, kThreads, kForm, kFlight> {
+template <typename T, int kVector, int kThreads, int kForm, int kFlight, bool kInPassing>
+struct HeldRow<T, kVector, 0, kThreads, kForm, kFlight, kInPassing> {
   static constexpr int kItemsHeld = 0;
   static constexpr bool kReadsAhead = false;
   struct Places {

@@ -14,6 +14,9 @@ namespace {
 // Of a row, a thread. With a residual, which is held beside it for a while, with rows of any strides, which
 // take registers to find, or with more than kThreadsBeside threads, more would spill.
 constexpr int kHeldBytes = 64, kMoreHeldBytes = 128;
+// What a thread of a block holds of a row before clusters are faster, of which rms_norm's hold no more
+// either: they have less to do besides.
+constexpr int kBlockBytes = 32;
 constexpr std::int64_t kMostBytesWithMore = kThreadsBeside * kMoreHeldBytes;  // of a row
 
 struct NormFile {
@@ -49,6 +52,10 @@ RowProblem norm_of_rows(RowProblem problem, bool residual) {
   if (problem.op == kLayerNorm.op && !residual && element_bytes(problem.dtype) == 2)
     problem.thread_bytes = kHeldBytes;
   problem.arrays = residual ? 2 : 1;
+  const bool rms = problem.op == kRmsNorm.op;
+  if (!residual && problem.form == RowForm::whole && (rms || problem.dtype == DType::f32))
+    problem.block_bytes = kBlockBytes;
+  if (!residual && problem.form == RowForm::whole && rms) problem.cluster_bytes = kBlockBytes;
   problem.most_cluster = kMostCluster;
   problem.cluster_held_bytes = problem.form == RowForm::whole ? kHeldBytes : kHeldBytes / 2;  // no spills
   const std::int64_t bytes = problem.length * static_cast<std::int64_t>(element_bytes(problem.dtype));

@@ -16,6 +16,7 @@ constexpr int kNaiveThreads = 128;  // launch bound of the naive kernels
 constexpr int kLeastThreads = 8;    // of a row whose elements are neighbours
 // Of a row, where nothing speaks against it: see choose_rows.
 constexpr int kBytesAThread = 32, kMoreBytesAThread = 64;
+constexpr int kBytesOfOneLoad = 16;
 
 // Few steps: what is between them is a matter of items, and a program compiles fewer kernels.
 int threads_from(std::initializer_list<int> steps, std::int64_t wanted) {
@@ -48,25 +49,32 @@ RowChoice choose_columns(const RowProblem& problem) {
 //   element of 16, 12 of 8.
 // - Not everything waits at once. Rows of a warp or less need no barrier; a block of more than 512 threads
 //   is alone on its SM, which has nothing to do while that block waits, so longer rows rather have more
-//   bytes a thread where the kernel can hold them.
+//   bytes a thread where the kernel can hold them. Two such blocks fit where a thread has one load of each
+//   array.
 //
-// Rows that are too long for 512 threads are held by a cluster of blocks, so that still several blocks fit on
-// an SM: one of them waits for the rest of its row while the other one's is on the way. Small ones, with few
-// registers, are best.
+// Rows that are too long for 512 threads (RowProblem::block_bytes each) are held by a cluster of blocks, so
+// that still several blocks fit on an SM: one of them waits for the rest of its row while the other one's is
+// on the way. Small ones, with few registers, are best.
 struct ClusterSize {
   int threads;  // of a block
   int bytes;    // of a row, a thread
   int blocks;
 };
-constexpr ClusterSize kClusterSizes[] = {
-    {256, 64, kMostCluster}, {512, 128, 8}, {512, 128, kMostCluster}, {1024, 128, kMostCluster}};
+constexpr ClusterSize kClusterSizes[] = {{256, 32, kMostCluster},
+                                         {256, 64, kMostCluster},
+                                         {512, 128, 8},
+                                         {512, 128, kMostCluster},
+                                         {1024, 128, kMostCluster}};
 
 std::optional<RowChoice> choose_cluster(const RowProblem& problem, const device::DeviceFacts& facts) {
   const int most_blocks = most_cluster(problem, facts);
   RowConfig config{.threads = kThreadsBeside, .rows = 1, .vector = problem.vector, .items = 0};
-  config.items = std::min(most_items(problem, problem.vector), kMoreBytesAThread / bytes_of(problem.dtype));
+  // Few rows: what several blocks of an SM do is no matter.
+  const int bytes = problem.count > facts.multiprocessors ? problem.block_bytes : kMoreBytesAThread;
+  config.items = std::min(most_items(problem, problem.vector), bytes / bytes_of(problem.dtype));
   if (most_blocks == 1 || config.items == 0 || holds_row(config, problem)) return {};
   for (const ClusterSize& size : kClusterSizes) {
+    if (size.bytes < problem.cluster_bytes) continue;
     config.cluster = 2;
     config.threads = size.threads;
     config.items = std::min(most_items(problem, problem.vector, 2), size.bytes / bytes_of(problem.dtype));
@@ -107,7 +115,9 @@ RowChoice choose_rows(const RowProblem& problem, const device::DeviceFacts& fact
   const std::int64_t enough = std::int64_t{multiprocessors} * 4 * 4 * 32;
   while (wanted > config.vector && problem.count * threads_with(wanted) < enough) wanted /= 2;
   config.threads = threads_with(wanted);
-  if (config.threads > kThreadsBeside && problem.count > multiprocessors &&
+  const bool one_load =
+      problem.thread_bytes == kBytesOfOneLoad && length <= std::int64_t{config.threads} * wanted;
+  if (config.threads > kThreadsBeside && !one_load && problem.count > multiprocessors &&
       length <= std::int64_t{kThreadsBeside} * most)
     config.threads = kThreadsBeside;
   config.rows = std::max(1, 128 / config.threads);

@@ -25,6 +25,7 @@ struct RowConfig {
 Config to_config(const RowConfig& config);  // without a cluster of one
 
 // What the choice depends on.
+inline constexpr int kAheadParts = 3;
 struct RowProblem {
   std::string_view op;
   std::int64_t count = 0;
@@ -35,11 +36,14 @@ struct RowProblem {
   int held_bytes = 0;    // what a thread may hold of each array; 0: nothing
   int thread_bytes = 0;  // what a thread had best hold of each array; 0: as the rows are
   RowForm form = RowForm::any;
-  int arrays = 0;  // that are held, of a kernel that reads ahead; 0: it does not
+  int arrays = 0;                 // that are held, of a kernel that reads ahead; 0: it does not
+  int ahead_parts = kAheadParts;  // one of so many parts of the rows that a device has at once lies ahead
+  int block_bytes = 64;  // of each array, a thread: rows for which a block would need more, a cluster has
   // Where the device has clusters, blocks that a row may have, what a thread of such a block may hold of each
   // array, and how many of the arrays are held in shared memory, not in registers.
   int most_cluster = 1;
   int cluster_held_bytes = 0;
+  int cluster_bytes = 64;  // and had best hold, as long as it is enough
   int cluster_shared_arrays = 0;
 };
 inline constexpr int kMostCluster = 16;  // 8 are what every device with clusters has

@@ -136,6 +136,28 @@ TEST(RowConfig, ClustersHoldWhatOutgrowsABlock) {
   EXPECT_EQ(chosen_on_hopper(halves(1024, 131072)).cluster, 1);
 }
 
+// An op says where clusters begin and how much their threads hold, for as many rows as fill a device.
+TEST(RowConfig, OpsSayFromWhereClustersAreFaster) {
+  RowProblem sooner = clustered(4096, 16384);
+  sooner.block_bytes = 32;
+  EXPECT_EQ(chosen_on_hopper(sooner), cluster_of(2, 256, 32));
+  sooner.cluster_bytes = 32;
+  EXPECT_EQ(chosen_on_hopper(sooner), cluster_of(4, 256, 16));
+  sooner.length = 131072;
+  EXPECT_EQ(chosen_on_hopper(sooner), cluster_of(16, 256, 32)) << "no more blocks";
+  sooner.length = 8192;
+  EXPECT_EQ(chosen_on_hopper(sooner).cluster, 1);
+  RowProblem few = sooner;
+  few.count = 132;
+  few.length = 16384;
+  EXPECT_EQ(chosen_on_hopper(few).cluster, 1);
+  RowProblem later = clustered(4096, 32768);
+  later.block_bytes = 128;
+  EXPECT_EQ(chosen_on_hopper(later), cluster_of(1, 512, 64));
+  later.length = 32776;
+  EXPECT_EQ(chosen_on_hopper(later), cluster_of(8, 256, 32));
+}
+
 TEST(RowConfig, ClustersOfTwoArraysUseSharedMemory) {
   EXPECT_EQ(chosen_on_hopper(clustered_pair(4096, 16384)), cluster_of(1, 512, 32));
   EXPECT_EQ(chosen_on_hopper(clustered_pair(4096, 32768)), cluster_of(4, 256, 32));
@@ -170,7 +192,7 @@ TEST(RowConfig, ClustersOfTwoArraysUseSharedMemory) {
 
 constexpr jit::FixedText kFile = "gpuforge/ops/softmax_online/softmax_online.cu";
 
-TEST(RowConfig, AThirdOfTheRowsOfADeviceLieAhead) {
+TEST(RowConfig, PartOfTheRowsOfADeviceLieAhead) {
   const auto ahead = [](RowProblem problem, RowConfig config) {
     config.form = RowForm::whole;
     return row_launch(problem, config, hopper()).ahead;
@@ -183,12 +205,17 @@ TEST(RowConfig, AThirdOfTheRowsOfADeviceLieAhead) {
   pair.arrays = 2;
   EXPECT_EQ(ahead(pair, cluster_of(1, 256, 32)), 132 * 4 / 3);
   EXPECT_EQ(ahead(pair, cluster_of(2, 128, 32)), 132 * 12 / 2 / 3) << "one of them in shared memory";
+  pair.ahead_parts = 6;
+  EXPECT_EQ(ahead(pair, cluster_of(1, 256, 32)), 132 * 4 / 6);
+  EXPECT_EQ(ahead(pair, cluster_of(2, 128, 32)), 132 * 12 / 2 / 3) << "for rows of a block alone";
+  EXPECT_EQ(ahead(clustered(4096, 8192), cluster_of(1, 512, 16)), 132 * 3 / 2) << "which hold little";
+  EXPECT_EQ(ahead(clustered(4096, 32768), cluster_of(8, 256, 16)), 132 * 6 / 8 / 2);
   EXPECT_EQ(ahead(clustered(792, 8192), cluster_of(1, 256, 32)), 0) << "all are there at once";
   EXPECT_EQ(ahead(clustered(793, 8192), cluster_of(1, 256, 32)), 264);
   EXPECT_EQ(ahead(clustered(4096, 8192), cluster_of(1, 256, 0)), 0) << "nothing is held";
   EXPECT_EQ(ahead(halves(4096, 8192), cluster_of(1, 256, 32)), 0) << "a kernel that does not read ahead";
   EXPECT_EQ(ahead(clustered(1 << 20, 256), {.threads = 32, .rows = 4, .vector = 8, .items = 8}),
-            132 * 12 * 4 / 3);
+            132 * 12 * 4 / 2);
   EXPECT_EQ(ahead(clustered(1 << 20, 128), {.threads = 16, .rows = 8, .vector = 8, .items = 8}), 0);
   EXPECT_EQ(row_launch(clustered(4096, 8192), cluster_of(1, 256, 32), hopper()).ahead, 0) << "any strides";
 }
@@ -278,6 +305,18 @@ TEST(RowConfig, WholeRowsHaveMoreThreads) {
   whole.thread_bytes = 0;
   whole.form = RowForm::unit;
   EXPECT_EQ(chosen(whole).config.threads, 128);
+}
+
+// Two of the largest blocks fit on a multiprocessor.
+TEST(RowConfig, ThreadsOfOneLoadFillABlock) {
+  RowProblem light = halves(16384, 8192);
+  light.form = RowForm::whole;
+  light.thread_bytes = 16;
+  EXPECT_EQ(chosen(light).config,
+            (RowConfig{.threads = 1024, .rows = 1, .vector = 8, .items = 8, .form = RowForm::whole}));
+  light.length = 8200;
+  EXPECT_EQ(chosen(light).config,
+            (RowConfig{.threads = 512, .rows = 1, .vector = 8, .items = 32, .form = RowForm::whole}));
 }
 
 // Of all the threads and registers a block has: the kernel for whole rows would spill.

@@ -70,7 +70,8 @@ std::int64_t rows_ahead(const RowProblem& problem, const RowConfig& config,
   const int blocks = std::max(threads / (config.threads * config.rows), 1);  // of a multiprocessor
   const std::int64_t at_once =
       std::max<std::int64_t>(std::int64_t{facts.multiprocessors} * blocks * config.rows / config.cluster, 1);
-  return problem.count <= at_once ? 0 : std::max<std::int64_t>(at_once / 3, 1);
+  const int parts = held <= 32 ? 2 : config.cluster > 1 ? kAheadParts : problem.ahead_parts;
+  return problem.count <= at_once ? 0 : std::max<std::int64_t>(at_once / parts, 1);
 }
 
 RowForm form_of(const RowConfig& config, const RowProblem& problem) {

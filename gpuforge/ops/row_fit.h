@@ -33,7 +33,8 @@ bool fits(const RowConfig& config, const RowProblem& problem);
 // Blocks that a row may have there.
 int most_cluster(const RowProblem& problem, const device::DeviceFacts& facts);
 // How far from a row it is to the one that is brought to the L2 cache while threads wait for the row's own: a
-// third of the rows that the device has at once. Those that are brought too early are gone when they are
+// third of the rows that the device has at once, a half where threads hold no more than 32 bytes, or what the
+// problem says for rows of a block. Those that are brought too early are gone when they are
 // wanted. 0, none: where everything is on the device at once, and for rows of less than a warp.
 std::int64_t rows_ahead(const RowProblem& problem, const RowConfig& config, const device::DeviceFacts& facts);
 // What the kernel is compiled for. Those that hold much in each of as many threads as there are would spill

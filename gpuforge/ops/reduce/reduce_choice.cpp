@@ -77,12 +77,16 @@ ReduceChoice for_rows(const ReduceProblem& problem, int multiprocessors) {
     return {config, Reason("{} threads for the {} loads of a row, {} rows at once", config.group, loads,
                            config.rows)};
   }
-  // Without a barrier as long as a warp has a row in four goes.
-  std::int64_t group = std::clamp<std::int64_t>(ceil_power(loads) / (4 * kMostFlight), kWarp, 256);
+  // In one go, or in two, so that a block is soon over and the last ones end together. Longer rows have 256
+  // threads; where there are many, half of the loads at once are as many bytes, in fewer registers.
+  std::int64_t group = std::clamp<std::int64_t>(ceil_power(loads) / kMostFlight, kWarp, 128);
+  if (loads > 2 * 128 * kMostFlight) group = 256;
   while (group < 256 && 2 * group <= loads && problem.count * group < enough) group *= 2;
+  const std::int64_t at_once =
+      group == 256 && problem.count * group >= 3 * enough ? kMostFlight / 2 : kMostFlight;
   ReduceConfig config{.block = static_cast<int>(std::max<std::int64_t>(group, 128)),
                       .group = static_cast<int>(group)};
-  config.flight = static_cast<int>(std::clamp<std::int64_t>(ceil_power(loads / group), 1, kMostFlight));
+  config.flight = static_cast<int>(std::clamp<std::int64_t>(ceil_power(loads / group), 1, at_once));
   const std::int64_t blocks = divided_up(problem.count, config.block / group);
   config.split = splits(blocks, loads / group, 4, multiprocessors);
   if (config.split == 1) return {config, Reason("{} threads for the {} loads of a row", group, loads)};

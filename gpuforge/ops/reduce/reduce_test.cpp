@@ -260,10 +260,15 @@ TEST(ReduceChoice, ThreadsOfARowFollowItsLength) {
   EXPECT_EQ(chosen({1 << 20, 128}, 1).config.rows, 2);
   EXPECT_EQ(chosen({1 << 20, 128}, 1).config.block, 256);
   EXPECT_EQ(chosen({1 << 17, 1024}, 1).config.group, 32);
-  EXPECT_EQ(chosen({1 << 15, 4096}, 1).config.group, 32);
-  EXPECT_EQ(chosen({1 << 15, 4096}, 1).config.flight, 8);
+  EXPECT_EQ(chosen({1 << 15, 4096}, 1).config.group, 64);
+  EXPECT_EQ(chosen({1 << 15, 4096}, 1).config.flight, 8) << "in one go";
+  EXPECT_EQ(chosen({1 << 15, 4096}, 1).config.block, 128);
+  EXPECT_EQ(chosen({1 << 14, 8192}, 1).config.group, 128);
+  EXPECT_EQ(chosen({1 << 13, 16384}, 1).config.group, 128) << "in two";
   EXPECT_EQ(chosen({4096, 65536}, 1).config.group, 256);
   EXPECT_EQ(chosen({4096, 65536}, 1).config.split, 1);
+  EXPECT_EQ(chosen({4096, 65536}, 1).config.flight, 4) << "with so many rows";
+  EXPECT_EQ(chosen({512, 262144}, 1).config.flight, 8);
   EXPECT_EQ(chosen({1 << 17, 1024}, 1).reason.text(),
             "32 threads for the 128 loads of a row, 1 rows at once");
 }

@@ -11,8 +11,11 @@ namespace {
 
 constexpr std::string_view kName = "softmax_online_backward";
 constexpr jit::FixedText kFile = "gpuforge/ops/softmax_online_backward/softmax_online_backward.cu";
-constexpr int kThreadBytes = 16;        // of each, of whole rows: as much as one array has elsewhere
-constexpr int kHeldBytes = 64;          // of a row of y and one of dy, a thread: 32 registers
+constexpr int kThreadBytes = 16;  // of each, of whole rows: as much as one array has elsewhere
+constexpr int kHeldBytes = 64;    // of a row of y and one of dy, a thread: 32 registers
+// In f32, which takes no registers to compute, blocks of kThreadsBeside are faster with more than clusters.
+constexpr int kMoreHeldBytes = 128;
+constexpr std::int64_t kMostBytesWithMore = kThreadsBeside * kMoreHeldBytes;  // of a row
 constexpr int kClusterHeldBytes = 128;  // of y in 32 registers, of dy in shared memory
 
 void check_arguments(const Array& dx, const Array& dy, const Array& y) {
@@ -46,7 +49,10 @@ RowProblem softmax_backward_problem(const Rows& rows, DType dtype, std::string_v
   const RowStart starts[] = {{0, y, bytes}, {1, dy, bytes}, {2, dx, bytes}};
   RowProblem problem = row_problem(kName, rows, starts, dtype, kHeldBytes);
   problem.arrays = 2;
+  problem.ahead_parts = kAheadParts * 2;  // dy alone is read ahead
   if (problem.form == RowForm::whole) problem.thread_bytes = kThreadBytes;
+  if (problem.form == RowForm::whole && dtype == DType::f32 && rows.length * 4 <= kMostBytesWithMore)
+    problem.held_bytes = problem.block_bytes = kMoreHeldBytes;
   problem.most_cluster = kMostCluster;
   problem.cluster_held_bytes = kClusterHeldBytes;
   problem.cluster_shared_arrays = 1;
