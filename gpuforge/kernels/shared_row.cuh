@@ -2,7 +2,8 @@
 // newer, NVRTC alone.
 #pragma once
 
-#include "gpuforge/kernels/row_group.cuh"
+#include "gpuforge/kernels/cluster.cuh"
+#include "gpuforge/kernels/held_row.cuh"
 
 namespace gpuforge {
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpuforge/kernels/approximate.cuh"
+#include "gpuforge/kernels/held_row.cuh"
 #include "gpuforge/kernels/row_group.cuh"
 #include "gpuforge/kernels/unaligned.cuh"
 

@@ -3,6 +3,7 @@
 // dx: 3 * sizeof(T) bytes an element where the rows are held, 10 operations, in float. dweight reads dy and x
 // again, in pieces of rows, and adds the pieces up: 3 operations an element.
 #include "gpuforge/kernels/approximate.cuh"
+#include "gpuforge/kernels/held_row.cuh"
 #include "gpuforge/kernels/row_group.cuh"
 
 namespace gpuforge {

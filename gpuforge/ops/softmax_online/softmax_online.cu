@@ -2,6 +2,7 @@
 // is held is read once and written once: 2 * sizeof(T) bytes an element; a streamed one is read twice. One or
 // two exponentials and some ten other operations an element, in float.
 #include "gpuforge/kernels/approximate.cuh"
+#include "gpuforge/kernels/held_row.cuh"
 #include "gpuforge/kernels/row_group.cuh"
 
 namespace gpuforge {

@@ -1,5 +1,7 @@
 // dx = y * (dy - sum(dy * y)), the sum along the rows of views of any strides. Rows that are held are read
 // once: 3 * sizeof(T) bytes an element, 4 operations, in float; streamed ones are read twice.
+#include "gpuforge/kernels/held_row.cuh"
+#include "gpuforge/kernels/row_group.cuh"
 #include "gpuforge/kernels/row_turns.cuh"
 
 namespace gpuforge {
