@@ -77,13 +77,14 @@ ReduceChoice for_rows(const ReduceProblem& problem, int multiprocessors) {
     return {config, Reason("{} threads for the {} loads of a row, {} rows at once", config.group, loads,
                            config.rows)};
   }
-  // In one go, or in two, so that a block is soon over and the last ones end together. Longer rows have 256
-  // threads; where there are many, half of the loads at once are as many bytes, in fewer registers.
+  // In one go if 128 threads can, so that blocks are soon over and the last ones end together: more threads
+  // are for rows of more than four goes. Of many long rows, half of the loads at once are enough bytes, and
+  // fewer registers; shorter ones would be over before their blocks are replaced.
   std::int64_t group = std::clamp<std::int64_t>(ceil_power(loads) / kMostFlight, kWarp, 128);
-  if (loads > 2 * 128 * kMostFlight) group = 256;
+  if (loads > 4 * 128 * kMostFlight) group = 256;
   while (group < 256 && 2 * group <= loads && problem.count * group < enough) group *= 2;
-  const std::int64_t at_once =
-      group == 256 && problem.count * group >= 3 * enough ? kMostFlight / 2 : kMostFlight;
+  const bool many_long = loads >= 4 * 256 * kMostFlight && problem.count * group >= 3 * enough;
+  const int at_once = many_long ? kMostFlight / 2 : kMostFlight;
   ReduceConfig config{.block = static_cast<int>(std::max<std::int64_t>(group, 128)),
                       .group = static_cast<int>(group)};
   config.flight = static_cast<int>(std::clamp<std::int64_t>(ceil_power(loads / group), 1, at_once));

@@ -265,6 +265,7 @@ TEST(ReduceChoice, ThreadsOfARowFollowItsLength) {
   EXPECT_EQ(chosen({1 << 15, 4096}, 1).config.block, 128);
   EXPECT_EQ(chosen({1 << 14, 8192}, 1).config.group, 128);
   EXPECT_EQ(chosen({1 << 13, 16384}, 1).config.group, 128) << "in two";
+  EXPECT_EQ(chosen({1 << 13, 16385}, 1).config, chosen({1 << 13, 16384}, 1).config) << "one load more";
   EXPECT_EQ(chosen({4096, 65536}, 1).config.group, 256);
   EXPECT_EQ(chosen({4096, 65536}, 1).config.split, 1);
   EXPECT_EQ(chosen({4096, 65536}, 1).config.flight, 4) << "with so many rows";
