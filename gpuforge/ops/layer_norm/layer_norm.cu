@@ -113,11 +113,37 @@ struct MeanAndSquares {
   float mean;
   float squares;  // the sum of (value - mean)^2
 };
-// For the shortest rows in f32: threads meet twice, but two sums are fewer instructions than the moments of a
-// few values, and those are what such a kernel's time is. `pivot`: one of the values, so that equal ones have
-// no variance here either.
+struct alignas(8) TwoSums {
+  float sum;
+  float squares;
+};
+struct AddBoth {
+  __device__ static TwoSums identity() { return {0.0f, 0.0f}; }
+  __device__ TwoSums operator()(const TwoSums& a, const TwoSums& b) const {
+    return {a.sum + b.sum, a.squares + b.squares};
+  }
+};
+template <int kWidth>
+__device__ inline TwoSums warp_reduce(const TwoSums& own, AddBoth) {
+  return {warp_reduce<kWidth>(own.sum, Sum{}), warp_reduce<kWidth>(own.squares, Sum{})};
+}
+
+// For the shortest rows, whose time is instructions, of which moments of a few values take many. `pivot`: one
+// of the values, so that equal ones have no variance here either.
+// In 16 bits: around the pivot alone. If it is as far from all others as a value can be, that costs as many
+// of float's digits as the row is long: 2^13 elements leave the eleven that f16 has.
 template <typename Group, int kVector, typename Row>
-__device__ inline MeanAndSquares two_sums(Row& row, float pivot, float inverse_length) {
+__device__ inline MeanAndSquares sums_around(Row& row, float pivot, float inverse_length) {
+  __shared__ typename Group::template Slots<TwoSums> slots;
+  TwoSums own = AddBoth::identity();
+  row.visit([&](const RowPiece<kVector>& piece) { add_around(pivot, piece, own.sum, own.squares); });
+  const TwoSums all = Group::reduce(own, AddBoth{}, slots);
+  const float mean = all.sum * inverse_length;
+  return {pivot + mean, all.squares - all.sum * mean};
+}
+// In f32: around the mean itself, for which threads meet twice.
+template <typename Group, int kVector, typename Row>
+__device__ inline MeanAndSquares sums_in_turn(Row& row, float pivot, float inverse_length) {
   __shared__ typename Group::template Slots<float> sums, all_squares;
   float sum = 0, squares = 0;
   row.visit([&](const RowPiece<kVector>& piece) {
@@ -187,8 +213,10 @@ __global__ void __launch_bounds__(kThreads* kRows,
   Row row = norm_row<kAdds, Row, Group, kVector>(x, residual, residual_out, rows, begin, places);
   const float inverse_length = reciprocal(static_cast<float>(rows.length));
   MeanAndSquares found;
-  if constexpr (sizeof(T) == 4 && kItems == kVector && !kAdds && kCluster == 1) {
-    found = two_sums<Group, kVector>(row, static_cast<float>(x[begin.at[kX]]), inverse_length);
+  if constexpr (kItems == kVector && !kAdds && kCluster == 1) {
+    const float pivot = static_cast<float>(x[begin.at[kX]]);
+    found = sizeof(T) == 2 ? sums_around<Group, kVector>(row, pivot, inverse_length)
+                           : sums_in_turn<Group, kVector>(row, pivot, inverse_length);
   } else {
     Moments moments = moments_of<kVector>(row);
     Group::meet();

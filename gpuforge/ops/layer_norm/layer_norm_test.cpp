@@ -48,6 +48,13 @@ TEST_P(LayerNorm, AMeanFarFromZeroCostsNoDigits) {
     EXPECT_NEAR(got[0], -1.3416408, 1e-6) << variant;
     EXPECT_NEAR(got[3], 1.3416408, 1e-6) << variant;
   }
+  std::vector<Half> halves(4095);
+  for (std::size_t i = 0; i < halves.size(); ++i)
+    halves[i] = Half::from(1000 + 0.5 * static_cast<double>(i % 3));
+  const auto got = layer_norm(from<Half>(halves, {1, 4095}), nullptr, nullptr, {.eps = 0}, *stream_)
+                       .to_vector<Half>(*stream_);
+  EXPECT_EQ(got[0], Half::from(-std::sqrt(1.5)));
+  EXPECT_EQ(got[4094], Half::from(std::sqrt(1.5)));
 }
 
 // Threads begin with a value that is far from all others, or have a mean that is far from other threads'.
@@ -74,6 +81,30 @@ TEST_P(LayerNorm, AValueFarFromTheOthersCostsNoDigits) {
         worst = std::max(worst, std::abs(got[i] - want) / std::max(std::abs(want), 1.0));
       }
       EXPECT_LT(worst, 4e-6) << length << " far " << far;
+    }
+  }
+}
+
+// In 16 bits the shortest rows are counted from their first value, which costs the more digits the longer
+// they are: less than the result's own rounding.
+TEST_P(LayerNorm, AFirstValueFarFromTheOthersCostsLessThanRounding) {
+  for (const std::int64_t length : {33, 256, 1000, 4096, 8192}) {
+    for (const double far : {30.0, 60000.0}) {
+      std::vector<Half> values(static_cast<std::size_t>(length));
+      for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = Half::from(i == 0 ? far : std::sin(static_cast<double>(i)));
+      double mean = 0, squares = 0;
+      for (const Half value : values) mean += value.to_double() / static_cast<double>(length);
+      for (const Half value : values) squares += std::pow(value.to_double() - mean, 2);
+      const double scale = 1 / std::sqrt(squares / static_cast<double>(length) + 1e-5);
+      const auto got = layer_norm(from<Half>(values, {1, length}), nullptr, nullptr, {.eps = 1e-5F}, *stream_)
+                           .to_vector<Half>(*stream_);
+      double worst = 0;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const double want = (values[i].to_double() - mean) * scale;
+        worst = std::max(worst, std::abs(got[i].to_double() - want) / std::max(std::abs(want), 0.25));
+      }
+      EXPECT_LT(worst, 0x1.8p-11) << length << " far " << far;
     }
   }
 }
