@@ -109,8 +109,8 @@ template <typename T, int kVector, int kItems, int kThreads, int kForm, int kFli
           bool kInPassing = false>
 struct HeldRow {
   static constexpr int kItemsHeld = kItems;
-  // For RowGroup::read_ahead. A kernel of one load a thread is for few rows, and over the sooner the shorter
-  // it is.
+  // For RowGroup::read_ahead. A kernel of one load a thread is over the sooner the shorter it is, or has so
+  // many threads that memory is busy.
   static constexpr bool kReadsAhead = kItems > kVector;
   static constexpr int kLoads = kItems / kVector;
   static_assert(kLoads * kVector == kItems, "as row_config.h has it");
