@@ -39,12 +39,19 @@ struct GradientRow<Row, T, kVector, kItems, kThreads, kForm, 1> {
   using Type = Row;
 };
 
+// For __launch_bounds__: as clusters need it. 1 for rows with edges elsewhere than on SM 90, where a compiler
+// that is not asked spills.
+template <typename T, int kItems, int kThreads, int kForm, int kCluster>
+constexpr int kBackwardBlocks =
+    __CUDA_ARCH__ != 900 && kCluster == 1 && kItems != 0 && kForm == kUnitRows
+        ? 1
+        : cluster::kBlocksBeside<kThreads, kCluster, kItems * sizeof(T), kForm == kWholeRows,
+                                 kThreads * kItems * sizeof(T)>;
+
 // kThreads threads a row, of each of kCluster blocks.
 template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm = kAnyRows,
           int kCluster = 1>
-__global__ void __launch_bounds__(kThreads* kRows,
-                                  cluster::kBlocksBeside<kThreads, kCluster, kItems * sizeof(T),
-                                                         kForm == kWholeRows, kThreads * kItems * sizeof(T)>)
+__global__ void __launch_bounds__(kThreads* kRows, kBackwardBlocks<T, kItems, kThreads, kForm, kCluster>)
     softmax_backward(T* dx, const T* dy, const T* y,
                      const __grid_constant__ typename RowsOf<3, kForm>::Type rows) {
   using Group = RowGroup<kThreads, kRows, kColumns, kCluster>;
