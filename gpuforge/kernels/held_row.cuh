@@ -47,7 +47,7 @@ struct HeldPiece {
   Packed<T, kVector> value;
   __device__ void load(const T* from) { value = Packed<T, kVector>::load(from); }
   __device__ void load_passing(const T* from) {
-    if constexpr (sizeof(value) == 16) {
+    if constexpr (kLoadsInPassing && sizeof(value) == 16) {
       load_in_passing(value.words, from);
     } else {
       load(from);

@@ -1,8 +1,6 @@
 // What blocks that come later will read is brought to the L2 cache early: memory has something to do while
-// the threads of a row wait for each other. SM 90 and newer; elsewhere everything is as usual.
+// the threads of a row wait for each other. SM 90 and newer; elsewhere this does nothing.
 #pragma once
-
-#include "gpuforge/kernels/moved.cuh"
 
 namespace gpuforge {
 
@@ -22,21 +20,19 @@ __device__ inline void bring_to_l2(const void* from, long long bytes) {
 #endif
 }
 
-// 16 bytes, aligned, that nobody reads again: the L2 cache gives them up as if they had only been brought.
-__device__ inline void load_in_passing(unsigned (&words)[4], const void* from) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+constexpr bool kLoadsInPassing = true;
+#else
+constexpr bool kLoadsInPassing = false;
+#endif
+// 16 bytes, aligned, that nobody reads again: the L2 cache gives them up as if they had only been brought.
+// For chips of which kLoadsInPassing is true.
+__device__ inline void load_in_passing(unsigned (&words)[4], const void* from) {
   unsigned long long policy;
   asm("createpolicy.fractional.L2::evict_unchanged.b64 %0;" : "=l"(policy));
   asm volatile("ld.global.L2::cache_hint.v4.b32 {%0, %1, %2, %3}, [%4], %5;"
                : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
                : "l"(__cvta_generic_to_global(from)), "l"(policy));
-#else
-  const auto moved = *static_cast<const typename Moved<16>::Type*>(from);
-  words[0] = moved.x;
-  words[1] = moved.y;
-  words[2] = moved.z;
-  words[3] = moved.w;
-#endif
 }
 
 }  // namespace gpuforge

@@ -52,10 +52,11 @@ RowProblem norm_of_rows(RowProblem problem, bool residual) {
   if (problem.op == kLayerNorm.op && !residual && element_bytes(problem.dtype) == 2)
     problem.thread_bytes = kHeldBytes;
   problem.arrays = residual ? 2 : 1;
-  const bool rms = problem.op == kRmsNorm.op;
-  if (!residual && problem.form == RowForm::whole && (rms || problem.dtype == DType::f32))
-    problem.block_bytes = kBlockBytes;
-  if (!residual && problem.form == RowForm::whole && rms) problem.cluster_bytes = kBlockBytes;
+  if (!residual && problem.form == RowForm::whole) {
+    const bool rms = problem.op == kRmsNorm.op;
+    if (rms || problem.dtype == DType::f32) problem.block_bytes = kBlockBytes;
+    if (rms) problem.cluster_bytes = kBlockBytes;
+  }
   problem.most_cluster = kMostCluster;
   problem.cluster_held_bytes = problem.form == RowForm::whole ? kHeldBytes : kHeldBytes / 2;  // no spills
   const std::int64_t bytes = problem.length * static_cast<std::int64_t>(element_bytes(problem.dtype));

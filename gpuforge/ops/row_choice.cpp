@@ -16,7 +16,6 @@ constexpr int kNaiveThreads = 128;  // launch bound of the naive kernels
 constexpr int kLeastThreads = 8;    // of a row whose elements are neighbours
 // Of a row, where nothing speaks against it: see choose_rows.
 constexpr int kBytesAThread = 32, kMoreBytesAThread = 64;
-constexpr int kBytesOfOneLoad = 16;
 
 // Few steps: what is between them is a matter of items, and a program compiles fewer kernels.
 int threads_from(std::initializer_list<int> steps, std::int64_t wanted) {
@@ -116,7 +115,7 @@ RowChoice choose_rows(const RowProblem& problem, const device::DeviceFacts& fact
   while (wanted > config.vector && problem.count * threads_with(wanted) < enough) wanted /= 2;
   config.threads = threads_with(wanted);
   const bool one_load =
-      problem.thread_bytes == kBytesOfOneLoad && length <= std::int64_t{config.threads} * wanted;
+      problem.thread_bytes == kMaxVectorBytes && length <= std::int64_t{config.threads} * wanted;
   if (config.threads > kThreadsBeside && !one_load && problem.count > multiprocessors &&
       length <= std::int64_t{kThreadsBeside} * most)
     config.threads = kThreadsBeside;

@@ -24,8 +24,8 @@ struct RowConfig {
 };
 Config to_config(const RowConfig& config);  // without a cluster of one
 
-// What the choice depends on.
 inline constexpr int kAheadParts = 3;
+// What the choice depends on.
 struct RowProblem {
   std::string_view op;
   std::int64_t count = 0;
