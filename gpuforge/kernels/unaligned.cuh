@@ -16,6 +16,7 @@ struct UnalignedArray {
   long long length;
   int past;
 
+  UnalignedArray() = default;
   __device__ UnalignedArray(const T* array, long long length, long long first)
       : array(array),
         length(length),

@@ -86,10 +86,10 @@ INSTANTIATE_TEST_SUITE_P(Chips, ChosenKernels,
 
 TEST_P(ChosenKernels, OfNorms) {
   for_shapes([&](const Shape& shape, DType dtype) {
-    for (const char* const op : {"rms_norm", "layer_norm"}) {
+    for (const std::string_view op : {"rms_norm", "layer_norm"}) {
       for (const bool residual : {false, true})
         add(norm_kernel_id(op, "best", dtype, chosen(norm_problem(op, shape, dtype, residual, "best")),
-                           residual));
+                           {.residual = residual, .weight = true, .bias = op == "layer_norm"}));
     }
   });
   expect_no_spills(50);

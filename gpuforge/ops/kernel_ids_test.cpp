@@ -65,8 +65,9 @@ TEST_F(KernelIds, OfRows) {
           for (const char* const variant : {"best", "naive"}) {
             add(softmax_backward_kernel_id(variant, dtype, config));
             for (const char* const op : {"rms_norm", "layer_norm"})
-              for (const bool residual : {false, true})
-                add(norm_kernel_id(op, variant, dtype, config, residual));
+              for (int has = 0; has < 8; ++has)
+                add(norm_kernel_id(op, variant, dtype, config,
+                                   {(has & 1) != 0, (has & 2) != 0, (has & 4) != 0}));
             const RmsBackwardIds ids = rms_backward_kernel_ids(variant, dtype, config);
             for (const jit::KernelId& id : {ids.rows, ids.partials, ids.weight}) add(id);
           }

@@ -146,24 +146,35 @@ NormPlan plan_norm(std::string_view op, const NormArrays& arrays, float eps, std
   return plan;
 }
 
+NormHas norm_has(const NormArrays& arrays) {
+  return {.residual = arrays.residual != nullptr,
+          .weight = arrays.weight != nullptr,
+          .bias = arrays.bias != nullptr};
+}
+
 jit::KernelId norm_kernel_id(std::string_view op, std::string_view variant, DType dtype,
-                             const RowConfig& config, bool residual) {
+                             const RowConfig& config, NormHas has) {
   const NormFile& norm = op == kRmsNorm.op ? kRmsNorm : kLayerNorm;
   GPUFORGE_ASSERT(op == norm.op, "{} is no norm", op);
   if (variant == "naive") return {norm.file, norm.naive, dtype};
-  jit::KernelId id{norm.file,     norm.kernel,    dtype,
-                   config.vector, config.items,   config.threads,
-                   config.rows,   config.columns, static_cast<int>(config.form),
-                   residual};
+  jit::KernelId id{norm.file,
+                   norm.kernel,
+                   dtype,
+                   config.vector,
+                   config.items,
+                   config.threads,
+                   config.rows,
+                   config.columns,
+                   static_cast<int>(config.form),
+                   (has.residual ? 1 : 0) | (has.weight ? 2 : 0) | (has.bias ? 4 : 0)};  // as in residual.cuh
   if (config.cluster > 1) id.add(config.cluster);
   return id;
 }
 
 std::shared_ptr<const jit::Kernel> norm_kernel(Context& context, std::string_view op,
                                                std::string_view variant, DType dtype, const RowConfig& config,
-                                               bool residual) {
-  return context.jit().embedded_kernel(norm_kernel_id(op, variant, dtype, config, residual),
-                                       context.device());
+                                               NormHas has) {
+  return context.jit().embedded_kernel(norm_kernel_id(op, variant, dtype, config, has), context.device());
 }
 
 void norm_cpu(const NormArrays& arrays, const Rows& rows, device::Stream& stream, NormaliseRow normalise) {

@@ -45,12 +45,19 @@ struct NormPlan {
 };
 NormPlan plan_norm(std::string_view op, const NormArrays& arrays, float eps, std::string_view variant,
                    const Config* config);
-// `op` of ops/<op>/<op>.cu, with a residual or without, or `op`_naive.
+// Which of the arrays that it need not have a norm has: a kernel is compiled for them.
+struct NormHas {
+  bool residual = false;
+  bool weight = false;
+  bool bias = false;
+};
+NormHas norm_has(const NormArrays& arrays);
+// `op` of ops/<op>/<op>.cu, or `op`_naive.
 jit::KernelId norm_kernel_id(std::string_view op, std::string_view variant, DType dtype,
-                             const RowConfig& config, bool residual);
+                             const RowConfig& config, NormHas has);
 std::shared_ptr<const jit::Kernel> norm_kernel(Context& context, std::string_view op,
                                                std::string_view variant, DType dtype, const RowConfig& config,
-                                               bool residual);
+                                               NormHas has);
 
 // On the cpu: makes each row of x, with its residual, what out is before weight and bias.
 using NormaliseRow = std::function<void(std::span<float> row)>;

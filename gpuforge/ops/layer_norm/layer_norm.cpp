@@ -24,8 +24,7 @@ void layer_norm(Array& out, const Array& x, const Array* weight, const Array* bi
   const device::DeviceFacts& facts = context.device().facts();
   if (facts.kind == device::DeviceKind::cpu) return layer_norm_cpu(arrays, plan.rows, options.eps, stream);
 
-  const auto kernel =
-      norm_kernel(context, kName, options.variant, x.dtype(), plan.config, residual.has_value());
+  const auto kernel = norm_kernel(context, kName, options.variant, x.dtype(), plan.config, norm_has(arrays));
   launch_rows<kNormArrays>(*kernel, row_launch(plan.problem, plan.config, facts), stream, plan.rows, out, x,
                            address_of(weight), address_of(bias), address_of(arrays.residual),
                            address_of(arrays.residual_out), options.eps);

@@ -163,22 +163,23 @@ __device__ inline MeanAndSquares sums_in_turn(Row& row, float pivot, float inver
 }
 
 // Of both, or of the one that is there.
-template <typename Weights>
-__device__ inline int common_shift(const Weights& factors, const Weights& biases) {
-  if (biases.absent()) return factors.shift();
-  return factors.absent() || factors.shift() == biases.shift() ? biases.shift() : kAnyShift;
+template <typename Factors, typename Biases>
+__device__ inline int common_shift(const Factors& factors, const Biases& biases) {
+  if constexpr (Biases::kShifts == 0) return factors.shift();
+  if constexpr (Factors::kShifts == 0) return biases.shift();
+  return factors.shift() == biases.shift() ? biases.shift() : kAnyShift;
 }
 
 // The last visit of a row, with weight and bias that begin kShift elements past the begin of an access, or
 // the next smaller kShift that is theirs.
-template <int kShift, int kVector, typename Row, typename T, typename Weights>
+template <int kShift, int kVector, typename Row, typename T, typename Factors, typename Biases>
 __device__ inline void write_normalised(Row& row, T* to, long long stride, float mean, float scale,
-                                        const Weights& factors, const Weights& biases, int shift) {
+                                        Factors& factors, Biases& biases, int shift) {
   if (kShift == kAnyShift || shift == kShift) {
     row.visit([&](RowPiece<kVector>& piece) {
       float factor[kVector], bias[kVector];
-      factors.template get<kShift>(factor, piece);
-      biases.template get<kShift>(bias, piece);
+      factors.template get<kShift>(factor, piece, row.places);
+      biases.template get<kShift>(bias, piece, row.places);
 #pragma unroll
       for (int i = 0; i < kVector; ++i) {
         if (i < piece.count) piece.values[i] = (piece.values[i] - mean) * scale * factor[i] + bias[i];
@@ -190,27 +191,50 @@ __device__ inline void write_normalised(Row& row, T* to, long long stride, float
   }
 }
 
+// When weight and bias are asked for. With the row where it is short: two of them would let a longer one come
+// later. A piece ahead in f32 rows that clusters have: a thread of those waits more than it computes.
+template <typename T, int kVector, int kItems, int kForm, bool kAdds, int kCluster>
+constexpr int kWhenWeights = kFewBytes<T, kItems, kForm, 16> ? kWithRow
+                             : kCluster > 1 && kForm == kWholeRows && sizeof(T) == 4 && kItems > kVector &&
+                                     !kAdds
+                                 ? kPieceAhead
+                                 : kWhenWanted;
+// For __launch_bounds__: rows of which a block has several, and those of a cluster, would spill with as few
+// registers as kNormBlocks leaves to those that hold 64 bytes. 1280 threads of a multiprocessor have 48, 1024
+// have 64 for rows with edges.
+template <typename T, int kVector, int kItems, int kThreads, int kRows, int kForm, bool kAdds, int kCluster>
+constexpr int kLayerNormBlocks =
+    kItems * sizeof(T) == 64 && kVector * sizeof(T) == 16 && kForm != kAnyRows && !kAdds &&
+            (kRows > 1 || kCluster > 1) && __CUDA_ARCH__ == 900
+        ? (kForm == kWholeRows ? 1280 : 1024) / (kThreads * kRows)
+        : kNormBlocks<T, kVector, kItems, kThreads * kRows, kForm, kAdds, kCluster>;
+
 // kThreads threads a row, of each of kCluster blocks.
-template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm, bool kAdds,
+template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm, int kHas,
           int kCluster = 1>
-__global__ void __launch_bounds__(kThreads* kRows,
-                                  kNormBlocks<T, kVector, kItems, kThreads * kRows, kForm, kAdds, kCluster>)
+__global__ void __launch_bounds__(
+    kThreads* kRows,
+    kLayerNormBlocks<T, kVector, kItems, kThreads, kRows, kForm, (kHas & kHasResidual) != 0, kCluster>)
     layer_norm(T* out, const T* x, const T* weight, const T* bias, const T* residual, T* residual_out,
                float eps, const __grid_constant__ typename RowsOf<kNormArrays, kForm>::Type rows) {
+  constexpr bool kAdds = (kHas & kHasResidual) != 0;
   using Group = RowGroup<kThreads, kRows, kColumns, kCluster>;
   __shared__ typename Group::template Slots<Moments> slots;
   Group::begin(slots);
   const bool present = Group::present(rows.count);
   begin_after_previous_kernel();
   const RowOffsets<kNormArrays> begin = row_offsets(rows, present ? Group::row() : 0);
-  using Row =
-      HeldRow<T, kVector, kItems, Group::kTeam, kForm, (kAdds && kThreads > 512 ? 2 : 4)>;  // no spills
+  constexpr int kWhen = kWhenWeights<T, kVector, kItems, kForm, kAdds, kCluster>;
+  constexpr int kFlight = kAdds && kThreads > 512 ? 2 : 4;  // no spills
+  using Row = HeldRow<T, kVector, kItems, Group::kTeam, kForm, kFlight>;
   const typename Row::Places places(x + begin.at[kX], present ? rows.length : 0, Group::thread());
-  // Late, but for the shortest: with two of them before the row, the row would come later.
-  using Weights = NormWeights<T, kVector, kForm, kItems, 16>;
-  const Weights factors(weight, axis_stride(rows, kWeight), rows.length, 1.0f, places);
-  const Weights biases(bias, axis_stride(rows, kBias), rows.length, 0.0f, places);
+  WeightRow<T, kVector, kForm, kItems, (kHas & kHasWeight) != 0 ? kWhen : kAbsent> factors(
+      weight, axis_stride(rows, kWeight), rows.length, 1.0f, places);
+  WeightRow<T, kVector, kForm, kItems, (kHas & kHasBias) != 0 ? kWhen : kAbsent> biases(
+      bias, axis_stride(rows, kBias), rows.length, 0.0f, places);
   Row row = norm_row<kAdds, Row, Group, kVector>(x, residual, residual_out, rows, begin, places);
+  factors.begin(places);
+  biases.begin(places);
   const float inverse_length = reciprocal(static_cast<float>(rows.length));
   MeanAndSquares found;
   if constexpr (kItems == kVector && !kAdds && kCluster == 1) {
@@ -224,9 +248,11 @@ __global__ void __launch_bounds__(kThreads* kRows,
     found = {moments.mean, moments.squares};
   }
   const float scale = inverse_root(found.squares * inverse_length + eps);
-  write_normalised<Weights::kShifts - 1, kVector>(row, out + begin.at[kOut], axis_stride(rows, kOut),
-                                                  found.mean, scale, factors, biases,
-                                                  common_shift(factors, biases));
+  // Compilers would find the weights before the sums, and keep where they are in registers all the while.
+  if constexpr (kItems > 0 && kForm == kWholeRows) asm volatile("" : "+r"(row.places.first));
+  constexpr int kShifts = factors.kShifts > biases.kShifts ? factors.kShifts : biases.kShifts;
+  write_normalised<kShifts - 1, kVector>(row, out + begin.at[kOut], axis_stride(rows, kOut), found.mean,
+                                         scale, factors, biases, common_shift(factors, biases));
 }
 
 }  // namespace gpuforge

@@ -87,6 +87,10 @@ lab::Op describe_layer_norm() {
     op.check_problems.push_back({.shape = shape});
   }
   op.check_problems.push_back({.shape = {3, 255}, .options = {{"weight", "false"}, {"bias", "false"}}});
+  for (const std::int64_t length : {1024, 1027}) {  // kernels are compiled for what there is
+    op.check_problems.push_back({.shape = {3, length}, .options = {{"weight", "false"}}});
+    op.check_problems.push_back({.shape = {3, length}, .options = {{"bias", "false"}}});
+  }
   op.check_problems.push_back({.shape = {3, 1023}, .options = {{"residual", "true"}}});
   op.check_problems.push_back({.shape = {2, 1, 33}, .options = {{"residual", "true"}, {"weight", "false"}}});
   op.accepts_strides = true;
@@ -101,7 +105,9 @@ lab::Op describe_layer_norm() {
                    [](Context& context, const lab::Problem& problem, std::string_view variant,
                       const RowConfig& config) -> std::vector<std::shared_ptr<const jit::Kernel>> {
                      return {norm_kernel(context, "layer_norm", variant, problem.dtype, config,
-                                         flag_option(problem, "residual"))};
+                                         {.residual = flag_option(problem, "residual"),
+                                          .weight = flag_option(problem, "weight"),
+                                          .bias = flag_option(problem, "bias")})};
                    });
   return op;
 }

@@ -32,12 +32,12 @@ __global__ void __launch_bounds__(128)
 // The last visit of a row, with a weight that begins kShift elements past the begin of an access, or the next
 // smaller kShift that is its.
 template <int kShift, int kVector, typename Row, typename T, typename Weights>
-__device__ inline void write_scaled(Row& row, T* to, long long stride, float scale, const Weights& factors,
+__device__ inline void write_scaled(Row& row, T* to, long long stride, float scale, Weights& factors,
                                     int shift) {
   if (kShift == kAnyShift || shift == kShift) {
     row.visit([&](RowPiece<kVector>& piece) {
       float factor[kVector];
-      factors.template get<kShift>(factor, piece);
+      factors.template get<kShift>(factor, piece, row.places);
 #pragma unroll
       for (int i = 0; i < kVector; ++i) {
         if (i < piece.count) piece.values[i] *= scale * factor[i];
@@ -50,12 +50,14 @@ __device__ inline void write_scaled(Row& row, T* to, long long stride, float sca
 }
 
 // kThreads threads a row, of each of kCluster blocks.
-template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm, bool kAdds,
+template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm, int kHas,
           int kCluster = 1>
-__global__ void __launch_bounds__(kThreads* kRows,
-                                  kNormBlocks<T, kVector, kItems, kThreads * kRows, kForm, kAdds, kCluster>)
+__global__ void __launch_bounds__(
+    kThreads* kRows,
+    kNormBlocks<T, kVector, kItems, kThreads * kRows, kForm, (kHas & kHasResidual) != 0, kCluster>)
     rms_norm(T* out, const T* x, const T* weight, const T* residual, T* residual_out, float eps,
              const __grid_constant__ typename RowsOf<kNormArrays, kForm>::Type rows) {
+  constexpr bool kAdds = (kHas & kHasResidual) != 0;
   using Group = RowGroup<kThreads, kRows, kColumns, kCluster>;
   __shared__ typename Group::template Slots<float> slots;
   Group::begin(slots);
@@ -66,9 +68,13 @@ __global__ void __launch_bounds__(kThreads* kRows,
   constexpr bool kInPassing = sizeof(T) == 4 && !kAdds && kForm == kWholeRows;
   using Row = HeldRow<T, kVector, kItems, Group::kTeam, kForm, 4, kInPassing>;
   const typename Row::Places places(x + begin.at[kX], present ? rows.length : 0, Group::thread());
-  using Weights = NormWeights<T, kVector, kForm, kItems, 32>;
-  const Weights factors(weight, axis_stride(rows, kWeight), rows.length, 1.0f, places);
+  constexpr int kWhen = (kHas & kHasWeight) == 0          ? kAbsent
+                        : kFewBytes<T, kItems, kForm, 32> ? kWithRow
+                                                          : kWhenWanted;
+  WeightRow<T, kVector, kForm, kItems, kWhen> factors(weight, axis_stride(rows, kWeight), rows.length, 1.0f,
+                                                      places);
   Row row = norm_row<kAdds, Row, Group, kVector>(x, residual, residual_out, rows, begin, places);
+  factors.begin(places);
   const float inverse_length = reciprocal(static_cast<float>(rows.length));
   float squares = 0;
   row.visit([&](const RowPiece<kVector>& piece) {
@@ -80,8 +86,8 @@ __global__ void __launch_bounds__(kThreads* kRows,
   Group::meet();
   squares = Group::reduce(squares, Sum{}, slots);
   const float scale = inverse_root(squares * inverse_length + eps);
-  write_scaled<Weights::kShifts - 1, kVector>(row, out + begin.at[kOut], axis_stride(rows, kOut), scale,
-                                              factors, factors.shift());
+  write_scaled<factors.kShifts - 1, kVector>(row, out + begin.at[kOut], axis_stride(rows, kOut), scale,
+                                             factors, factors.shift());
 }
 
 }  // namespace gpuforge

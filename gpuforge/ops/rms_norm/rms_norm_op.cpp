@@ -80,6 +80,7 @@ lab::Op describe_rms_norm() {
     op.check_problems.push_back({.shape = shape});
   }
   op.check_problems.push_back({.shape = {3, 255}, .options = {{"weight", "false"}}});
+  op.check_problems.push_back({.shape = {3, 1024}, .options = {{"weight", "false"}}});
   op.check_problems.push_back({.shape = {3, 1023}, .options = {{"residual", "true"}}});
   op.check_problems.push_back({.shape = {2, 1, 33}, .options = {{"residual", "true"}, {"weight", "false"}}});
   op.accepts_strides = true;
@@ -94,7 +95,8 @@ lab::Op describe_rms_norm() {
                    [](Context& context, const lab::Problem& problem, std::string_view variant,
                       const RowConfig& config) -> std::vector<std::shared_ptr<const jit::Kernel>> {
                      return {norm_kernel(context, "rms_norm", variant, problem.dtype, config,
-                                         flag_option(problem, "residual"))};
+                                         {.residual = flag_option(problem, "residual"),
+                                          .weight = flag_option(problem, "weight")})};
                    });
   return op;
 }
