@@ -48,8 +48,8 @@ RowChoice choose_columns(const RowProblem& problem) {
 //   element of 16, 12 of 8.
 // - Not everything waits at once. Rows of a warp or less need no barrier; a block of more than 512 threads
 //   is alone on its SM, which has nothing to do while that block waits, so longer rows rather have more
-//   bytes a thread where the kernel can hold them. Two such blocks fit where a thread has one load of each
-//   array.
+//   bytes a thread where the kernel can hold them. In f32, which computes least, two such blocks with one
+//   load of each array a thread are faster all the same.
 //
 // Rows that are too long for 512 threads (RowProblem::block_bytes each) are held by a cluster of blocks, so
 // that still several blocks fit on an SM: one of them waits for the rest of its row while the other one's is
@@ -114,8 +114,8 @@ RowChoice choose_rows(const RowProblem& problem, const device::DeviceFacts& fact
   const std::int64_t enough = std::int64_t{multiprocessors} * 4 * 4 * 32;
   while (wanted > config.vector && problem.count * threads_with(wanted) < enough) wanted /= 2;
   config.threads = threads_with(wanted);
-  const bool one_load =
-      problem.thread_bytes == kMaxVectorBytes && length <= std::int64_t{config.threads} * wanted;
+  const bool one_load = problem.dtype == DType::f32 && problem.thread_bytes == kMaxVectorBytes &&
+                        length <= std::int64_t{config.threads} * wanted;
   if (config.threads > kThreadsBeside && !one_load && problem.count > multiprocessors &&
       length <= std::int64_t{kThreadsBeside} * most)
     config.threads = kThreadsBeside;

@@ -308,15 +308,20 @@ TEST(RowConfig, WholeRowsHaveMoreThreads) {
 }
 
 // Two of the largest blocks fit on a multiprocessor.
-TEST(RowConfig, ThreadsOfOneLoadFillABlock) {
-  RowProblem light = halves(16384, 8192);
+TEST(RowConfig, ThreadsOfOneLoadFillABlockInF32) {
+  RowProblem light{"op", 16384, 4096, DType::f32, 4, false, 128};
   light.form = RowForm::whole;
   light.thread_bytes = 16;
   EXPECT_EQ(chosen(light).config,
-            (RowConfig{.threads = 1024, .rows = 1, .vector = 8, .items = 8, .form = RowForm::whole}));
-  light.length = 8200;
+            (RowConfig{.threads = 1024, .rows = 1, .vector = 4, .items = 4, .form = RowForm::whole}));
+  light.length = 4100;
   EXPECT_EQ(chosen(light).config,
-            (RowConfig{.threads = 512, .rows = 1, .vector = 8, .items = 32, .form = RowForm::whole}));
+            (RowConfig{.threads = 512, .rows = 1, .vector = 4, .items = 16, .form = RowForm::whole}));
+  RowProblem narrow = halves(16384, 8192);
+  narrow.form = RowForm::whole;
+  narrow.thread_bytes = 16;
+  EXPECT_EQ(chosen(narrow).config,
+            (RowConfig{.threads = 512, .rows = 1, .vector = 8, .items = 16, .form = RowForm::whole}));
 }
 
 // Of all the threads and registers a block has: the kernel for whole rows would spill.
