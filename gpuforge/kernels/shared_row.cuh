@@ -20,30 +20,39 @@ __device__ inline void read_shared(float (&values)[kVector], unsigned address) {
 
 // What HeldRow is for the kThreads of kTeam threads that are in this block, of vectors of 16 bytes. One
 // thread asks for all of it, so that the others need neither registers nor instructions for that. One in a
-// kernel, which is launched with kBytes of dynamic shared memory.
+// kernel, which is launched with kBytes of dynamic shared memory. Every thread calls make() before its first
+// load, for it ends with a fence, which waits for loads; then bring(); and wait() before the first read().
 template <typename T, int kVector, int kItems, int kTeam, int kThreads, int kForm>
 struct SharedRow {
   using Places = RowPlaces<kVector, kTeam, kForm>;
   static constexpr int kLoads = kItems / kVector;
   static constexpr int kBytes = kThreads * kItems * static_cast<int>(sizeof(T));
   static_assert(kVector * sizeof(T) == 16 && kLoads * kVector == kItems, "as row_config.h has it");
-  cluster::Arrivals* arrivals;
   unsigned first;  // this thread's first piece, in shared memory
   T edge;
 
-  __device__ SharedRow(const T* row, long long, const Places& places) {
-    extern __shared__ typename Moved<16>::Type shared_row[];
-    __shared__ cluster::Arrivals arrivals_of_row;
-    arrivals = &arrivals_of_row;
-    first = cluster::shared_address(shared_row) + threadIdx.x * 16;
-    if (threadIdx.x == 0) bring(row, places);
+  __device__ static void make() {
+    if (threadIdx.x == 0) cluster::make(arrivals());
+  }
+  // Pieces of one round of the threads are neighbours: a copy for each round.
+  __device__ static void bring(const T* row, const Places& places) {
+    if (threadIdx.x != 0) return;
+    unsigned bytes = 0;
+#pragma unroll 1
+    for (int k = 0; k < kLoads; ++k) bytes += bytes_of_round(places, k);
+    cluster::expect(arrivals(), bytes);
+#pragma unroll 1
+    for (int k = 0; k < kLoads; ++k) {
+      const unsigned count = bytes_of_round(places, k);
+      if (count > 0) cluster::copy(room() + k * (kThreads * 16), row + places.at(k), count, arrivals());
+    }
+  }
+  __device__ SharedRow(const T* row, long long, const Places& places) : first(room() + threadIdx.x * 16) {
     if (Places::kHasEdges && places.edge_at >= 0) edge = row[places.edge_at];
   }
-
-  // Before the first read(), by every thread.
   __device__ void wait() const {
     __syncthreads();
-    cluster::wait_for_copy(arrivals);
+    cluster::wait_for_copy(arrivals());
   }
 
   __device__ void read(float (&values)[kVector], const RowPiece<kVector>& piece) const {
@@ -55,18 +64,13 @@ struct SharedRow {
   }
 
  private:
-  // By the block's first thread. Pieces of one round of the threads are neighbours: a copy for each round.
-  __device__ void bring(const T* row, const Places& places) const {
-    unsigned bytes = 0;
-#pragma unroll 1
-    for (int k = 0; k < kLoads; ++k) bytes += bytes_of_round(places, k);
-    cluster::make(arrivals);
-    cluster::expect(arrivals, bytes);
-#pragma unroll 1
-    for (int k = 0; k < kLoads; ++k) {
-      const unsigned count = bytes_of_round(places, k);
-      if (count > 0) cluster::copy(first + k * (kThreads * 16), row + places.at(k), count, arrivals);
-    }
+  __device__ static cluster::Arrivals* arrivals() {
+    __shared__ cluster::Arrivals of_row;
+    return &of_row;
+  }
+  __device__ static unsigned room() {
+    extern __shared__ typename Moved<16>::Type shared_row[];
+    return cluster::shared_address(shared_row);
   }
   __device__ static unsigned bytes_of_round(const Places& places, int k) {
     const int left = places.pieces_end - places.at(k);

@@ -56,20 +56,29 @@ __global__ void __launch_bounds__(kThreads* kRows, kBackwardBlocks<T, kItems, kT
                      const __grid_constant__ typename RowsOf<3, kForm>::Type rows) {
   using Group = RowGroup<kThreads, kRows, kColumns, kCluster>;
   using Row = HeldRow<T, kVector, kItems, Group::kTeam, kForm, (kThreads > 512 ? 2 : 4)>;  // no spills
+  using Gradients = typename GradientRow<Row, T, kVector, kItems, kThreads, kForm, kCluster>::Type;
   __shared__ typename Group::template Slots<float> slots;
+  if constexpr (kCluster > 1) Gradients::make();
   Group::begin(slots);
   const bool present = Group::present(rows.count);
   const long long length = present ? rows.length : 0;
   begin_after_previous_kernel();
   const RowOffsets<3> begin = row_offsets(rows, present ? Group::row() : 0);
   const typename Row::Places places(y + begin.at[0], length, Group::thread());
-  const typename GradientRow<Row, T, kVector, kItems, kThreads, kForm, kCluster>::Type dy_row(
-      dy + begin.at[1], axis_stride(rows, 1), places);
+  // y first, unless that takes registers that rows with edges do not have. Compilers would put its loads
+  // behind the copies all the same.
+  constexpr bool kCopies = kCluster > 1, kCopiesFirst = kForm != kWholeRows;
+  if constexpr (kCopies && kCopiesFirst) Gradients::bring(dy + begin.at[1], places);
   Row y_row(y + begin.at[0], axis_stride(rows, 0), places);
+  if constexpr (kCopies && !kCopiesFirst) {
+    __syncwarp();
+    Gradients::bring(dy + begin.at[1], places);
+  }
+  const Gradients dy_row(dy + begin.at[1], axis_stride(rows, 1), places);
   // Both, where blocks wait for each other; for a block alone that would be too much at once.
   if constexpr (Row::kReadsAhead) Group::read_ahead(rows, dy, 1);
   if constexpr (Row::kReadsAhead && kCluster > 1) Group::read_ahead(rows, y, 0);
-  if constexpr (kCluster > 1) dy_row.wait();
+  if constexpr (kCopies) dy_row.wait();
 
   float sum = 0;
   y_row.visit([&](const RowPiece<kVector>& piece) {
