@@ -5,6 +5,7 @@
 #pragma once
 
 #include "gpuforge/kernels/cluster.cuh"
+#include "gpuforge/kernels/group_reduce.cuh"
 #include "gpuforge/kernels/read_ahead.cuh"
 #include "gpuforge/kernels/stream_order.cuh"
 #include "gpuforge/kernels/unit_rows.cuh"

@@ -7,6 +7,7 @@
 //   has
 #pragma once
 
+#include "gpuforge/kernels/group_reduce.cuh"
 #include "gpuforge/kernels/shared_row.cuh"
 
 namespace gpuforge {

@@ -1,5 +1,5 @@
-// kernels/rows.cuh on a device, through both front ends: every element of every row once, heads and tails of
-// odd rows included, and reductions over every group size.
+// kernels/rows.cuh and group_reduce.cuh on a device, through both front ends: every element of every row
+// once, heads and tails of odd rows included, and reductions over every group size.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 // sums[r] = sum of row r, out[r, i] = 2 * x[r, i]; a block of 64 threads has two rows.
 constexpr const char* kText = R"(
-#include "gpuforge/kernels/rows.cuh"
+#include "gpuforge/kernels/group_reduce.cuh"
 using namespace gpuforge;
 
 using SumAndMax = Both<Sum, Max>;

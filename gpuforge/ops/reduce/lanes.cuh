@@ -2,7 +2,7 @@
 // floats, products with exponents of their own.
 #pragma once
 
-#include "gpuforge/kernels/rows.cuh"
+#include "gpuforge/kernels/group_reduce.cuh"
 
 namespace gpuforge {
 

@@ -2,7 +2,7 @@
 // than the one before. Reads every element once, sizeof(T) bytes and one addition each, and writes one
 // element a row. (The best variant is in ../reduce/reduce.cu.) All of them add in float, pieces of kPiece
 // terms for themselves, so that the error of a long sum grows with its length over kPiece.
-#include "gpuforge/kernels/rows.cuh"
+#include "gpuforge/kernels/group_reduce.cuh"
 
 namespace gpuforge {
 
