@@ -128,7 +128,7 @@ def wrong(case: Case, outputs: list[torch.Tensor], inputs: list[torch.Tensor]) -
 
 
 def full_table() -> list[Case]:
-    """The shapes by which the kernels are judged: 128 MiB and more, odd ones, and small ones."""
+    """The shapes by which the kernels are judged: 128 MiB and more, odd ones beside even ones, and small ones."""
     cases = []
     for dtype in ("f16", "bf16", "f32"):
 
@@ -137,16 +137,16 @@ def full_table() -> list[Case]:
 
         for rows, columns in ((4096, 4096), (8192, 8192), (16384, 16384), (131072, 256), (256, 131072), (8191, 8193)):
             cases.append(Case("copy_transpose", dtype, rows, columns))
-        for columns in (128, 256, 1024, 4096, 8192, 8193, 16384, 65536, 262144):
+        for columns in (128, 256, 1024, 4096, 8192, 8193, 16384, 65536, 65537, 262144, 262143):
             cases.append(Case("reduce_sum", dtype, rows_of(columns), columns))
         for rows, columns in ((8192, 8192), (65536, 1024), (1024, 65536)):
             cases.append(Case("reduce_sum", dtype, rows, columns, dim=0))
-        for columns in (256, 1024, 4096, 8192, 8193, 16384, 32768, 65536, 131072, 262144):
+        for columns in (256, 1024, 4096, 8192, 8193, 16384, 16385, 32768, 65536, 65537, 131072, 262144, 262143):
             cases.append(Case("softmax", dtype, rows_of(columns), columns))
-        for columns in (1024, 4096, 8192, 8193, 16384, 65536, 262144):
+        for columns in (1024, 4096, 8192, 8193, 16384, 16385, 65536, 65537, 262144, 262143):
             cases.append(Case("softmax_backward", dtype, rows_of(columns), columns))
         for op in ("rms_norm", "layer_norm"):
-            for columns in (1024, 4096, 8192, 8193, 16384):
+            for columns in (1024, 4096, 8192, 8193, 16384, 16385):
                 for residual in (False, True):
                     cases.append(Case(op, dtype, rows_of(columns), columns, residual=residual))
         for op in ("copy_transpose", "reduce_sum", "softmax", "softmax_backward", "rms_norm", "layer_norm"):
