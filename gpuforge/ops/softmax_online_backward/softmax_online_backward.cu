@@ -58,7 +58,8 @@ __global__ void __launch_bounds__(kThreads* kRows, kBackwardBlocks<T, kItems, kT
   using Row = HeldRow<T, kVector, kItems, Group::kTeam, kForm, (kThreads > 512 ? 2 : 4)>;  // no spills
   using Gradients = typename GradientRow<Row, T, kVector, kItems, kThreads, kForm, kCluster>::Type;
   __shared__ typename Group::template Slots<float> slots;
-  if constexpr (kCluster > 1) Gradients::make();
+  constexpr bool kCopies = kCluster > 1, kCopiesFirst = kForm != kWholeRows;
+  if constexpr (kCopies) Gradients::make();
   Group::begin(slots);
   const bool present = Group::present(rows.count);
   const long long length = present ? rows.length : 0;
@@ -67,7 +68,6 @@ __global__ void __launch_bounds__(kThreads* kRows, kBackwardBlocks<T, kItems, kT
   const typename Row::Places places(y + begin.at[0], length, Group::thread());
   // y first, unless that takes registers that rows with edges do not have. Compilers would put its loads
   // behind the copies all the same.
-  constexpr bool kCopies = kCluster > 1, kCopiesFirst = kForm != kWholeRows;
   if constexpr (kCopies && kCopiesFirst) Gradients::bring(dy + begin.at[1], places);
   Row y_row(y + begin.at[0], axis_stride(rows, 0), places);
   if constexpr (kCopies && !kCopiesFirst) {
