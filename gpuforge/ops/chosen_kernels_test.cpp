@@ -31,9 +31,9 @@ constexpr DType kCompiled[] = {DType::f16, DType::f32};
 constexpr std::int64_t kLengths[] = {128, 512, 1024, 4096, 8192, 16384, 32768, 65536, 131072, 262144};
 constexpr std::int64_t kCounts[] = {64, 100000};
 
-class ChosenKernels : public testing::TestWithParam<Chip> {
+class ChosenKernelsCompileEveryArch : public testing::TestWithParam<Chip> {
  protected:
-  ChosenKernels() {
+  ChosenKernelsCompileEveryArch() {
     facts_.multiprocessors = GetParam().multiprocessors;
     facts_.cluster_launch = GetParam().most_cluster > 1;
     facts_.launch.max_cluster_blocks = static_cast<unsigned>(GetParam().most_cluster);
@@ -80,11 +80,11 @@ class ChosenKernels : public testing::TestWithParam<Chip> {
  private:
   std::map<std::string, std::set<std::string>> files_;
 };
-INSTANTIATE_TEST_SUITE_P(Chips, ChosenKernels,
+INSTANTIATE_TEST_SUITE_P(Chips, ChosenKernelsCompileEveryArch,
                          testing::Values(Chip{"sm_90a", 132, 16}, Chip{"sm_80", 108, 1}),
                          testing::PrintToStringParamName());
 
-TEST_P(ChosenKernels, OfNorms) {
+TEST_P(ChosenKernelsCompileEveryArch, OfNorms) {
   for_shapes([&](const Shape& shape, DType dtype) {
     for (const std::string_view op : {"rms_norm", "layer_norm"}) {
       for (const bool residual : {false, true})
@@ -95,7 +95,7 @@ TEST_P(ChosenKernels, OfNorms) {
   expect_no_spills(50);
 }
 
-TEST_P(ChosenKernels, OfSoftmax) {
+TEST_P(ChosenKernelsCompileEveryArch, OfSoftmax) {
   for_shapes([&](const Shape& shape, DType dtype) {
     const Strides strides = row_major_strides(shape);
     add(softmax_kernel_id(
@@ -108,7 +108,7 @@ TEST_P(ChosenKernels, OfSoftmax) {
   expect_no_spills(50);
 }
 
-TEST_P(ChosenKernels, OfTheRest) {
+TEST_P(ChosenKernelsCompileEveryArch, OfTheRest) {
   for_shapes([&](const Shape& shape, DType dtype) {
     constexpr device::Address kOwn[kRmsArrays] = {};
     const RowProblem backward = rms_backward_problem(rms_backward_rows(shape), dtype, "best", true, kOwn);
