@@ -1,14 +1,15 @@
-# gpuforge_precompile(<target> [ARRAYS|TESTS]): with -DGPUFORGE_PRECOMPILE=ON the headers that most files include are compiled once: those
-# of the standard library for all rooms, arrays with all below them for the targets that stand on them, GoogleTest for test programs.
-# It saves a quarter of a build's time (pip install takes it, and the sanitizers' builds); what it costs is that a file that forgets to
-# include one of them compiles all the same, so the builds that people work with leave it off.
+# gpuforge_precompile(<target> [ARRAYS|TESTS]): the headers that most files include are compiled once. TESTS, GoogleTest and the standard
+# library's, for all test programs. For libraries with -DGPUFORGE_PRECOMPILE=ON alone: the standard library's, and with ARRAYS arrays
+# with all below them. It saves a quarter of a build's time (pip install takes it, and the sanitizers' builds); what it costs is that
+# a file that forgets to include one of them compiles all the same, so that the builds people work with leave it off. Where there is
+# a compiler cache nothing is precompiled: it does not keep what is made with such headers.
 option(GPUFORGE_PRECOMPILE "Compile headers that most files include once" OFF)
 set(GPUFORGE_STANDARD_HEADERS
   <algorithm> <array> <atomic> <chrono> <cmath> <cstdint> <cstring> <deque> <filesystem> <functional> <map> <memory> <mutex>
   <optional> <set> <span> <string> <string_view> <thread> <tuple> <utility> <variant> <vector>)
 
 function(gpuforge_precompile target)
-  if(NOT GPUFORGE_PRECOMPILE)
+  if(CCACHE_PROGRAM OR NOT (GPUFORGE_PRECOMPILE OR "TESTS" IN_LIST ARGN))
     return()
   endif()
   set(precompiled gpuforge_precompiled)
