@@ -2,4 +2,4 @@
 
 `python -m gpuforge.bench --peers torch,triton` runs it (gpuforge.peers once installed). cases.py says what is
 measured, contenders.py who computes it, triton_kernels.py holds the Triton kernels written for the comparison,
-measure.py takes the times and table.py prints them."""
+measure.py takes the times, a result.Result of each case, and table.py prints them."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import pathlib
+import subprocess
 import sys
 import time
+
+from .result import Result
 
 
 def parser() -> argparse.ArgumentParser:
@@ -53,6 +56,16 @@ def chosen(options: argparse.Namespace, cases: list) -> list:
     return left
 
 
+def driver_version() -> str:
+    """NVIDIA's number of the driver, which no library tells; nvidia-smi comes with the driver."""
+    asked = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    try:
+        said = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return "not known (no answer of nvidia-smi)"
+    return said.splitlines()[0].strip() if said.strip() else "not known (no answer of nvidia-smi)"
+
+
 def environment() -> dict[str, str]:
     import torch
 
@@ -60,6 +73,7 @@ def environment() -> dict[str, str]:
 
     found = {
         "gpu": torch.cuda.get_device_name(0),
+        "driver": driver_version(),
         "torch": torch.__version__,
         "gpuforge": gpuforge.__version__,
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
@@ -70,6 +84,16 @@ def environment() -> dict[str, str]:
         except ImportError:
             found[name] = "not installed"
     return found
+
+
+def saved(path: pathlib.Path, text: str) -> bool:
+    """No, and a sentence, when it cannot be written."""
+    try:
+        path.write_text(text)
+    except OSError as error:
+        print(f"gpuforge.bench: cannot write --out {path}: {error.strerror}", file=sys.stderr)
+        return False
+    return True
 
 
 def run(arguments: list[str]) -> int:
@@ -102,7 +126,11 @@ def run(arguments: list[str]) -> int:
     except (NoSuchCase, ValueError) as error:
         print(f"gpuforge.bench: {error}", file=sys.stderr)
         return 2
-    results = []
+    here = environment()
+    results: list[Result] = []
+    if options.out and not saved(options.out, table.as_json(results, here)):  # known before an hour is spent
+        return 2
+    is_saved = True
     for number, case in enumerate(cases, 1):
         result = measure.measure(case, contenders, options.rounds)
         torch.cuda.empty_cache()
@@ -115,9 +143,9 @@ def run(arguments: list[str]) -> int:
             flush=True,
         )
         if options.out:  # what is known so far, should it be interrupted
-            options.out.write_text(table.as_json(results, environment()))
+            is_saved = saved(options.out, table.as_json(results, here))
     if options.markdown:
         print()
-        print(table.markdown(results, contenders))
+        print(table.markdown(results, contenders, here))
     wrong = any(result.notes.get("gpuforge", "").startswith("WRONG") for result in results)
-    return 1 if wrong else 0
+    return 1 if wrong else 0 if is_saved else 3

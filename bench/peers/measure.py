@@ -13,22 +13,10 @@ import torch
 from . import ceiling
 from .cases import DTYPES, Case, wrong
 from .contenders import CONTENDERS, Compute
+from .result import Result
 
 MOST_SETS = 48
 LEAST_GRAPH_BYTES = 2 << 30  # about half a millisecond of an H200
-
-
-@dataclasses.dataclass
-class Result:
-    case: Case
-    microseconds: dict[str, float] = dataclasses.field(default_factory=dict)  # median, by contender
-    ratios: dict[str, float] = dataclasses.field(default_factory=dict)  # time over ours, median of the rounds
-    notes: dict[str, str] = dataclasses.field(default_factory=dict)  # why one is missing
-    ceiling_microseconds: float = math.inf  # nothing was measured
-
-    def share(self) -> float:
-        known = "gpuforge" in self.microseconds and math.isfinite(self.ceiling_microseconds)
-        return self.ceiling_microseconds / self.microseconds["gpuforge"] if known else math.nan
 
 
 @dataclasses.dataclass

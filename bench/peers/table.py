@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 
-from .measure import Result
+from .result import Result
 
 
 def best_peer(result: Result) -> float:
@@ -43,8 +43,15 @@ def header(contenders: list[str]) -> list[str]:
     ]
 
 
-def markdown(results: list[Result], contenders: list[str]) -> str:
-    lines = ["| " + " | ".join(header(contenders)) + " |", "|---" + "|---:" * (len(header(contenders)) - 1) + "|"]
+def origin(environment: dict[str, str]) -> str:
+    """Where and when, in a line: NVIDIA H200, driver 580.159.04, torch 2.11.0, ..., 2026-11-18."""
+    libraries = [f"{name} {found}" for name, found in environment.items() if name not in ("gpu", "date")]
+    return ", ".join([environment["gpu"], *libraries, environment["date"]])
+
+
+def markdown(results: list[Result], contenders: list[str], environment: dict[str, str]) -> str:
+    lines = [origin(environment), ""]
+    lines += ["| " + " | ".join(header(contenders)) + " |", "|---" + "|---:" * (len(header(contenders)) - 1) + "|"]
     lines += ["| " + " | ".join(row(result, contenders)) + " |" for result in results]
     notes = [
         f"- {result.case.name}, {name}: {note}"
