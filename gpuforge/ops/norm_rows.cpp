@@ -58,7 +58,9 @@ RowProblem norm_of_rows(RowProblem problem, bool residual) {
     if (rms) problem.cluster_bytes = kBlockBytes;
   }
   problem.most_cluster = kMostCluster;
-  problem.cluster_held_bytes = problem.form == RowForm::whole ? kHeldBytes : kHeldBytes / 2;  // no spills
+  // No spills: rows with edges, beside which a residual is held, or of any strides take half.
+  const bool holds_all = problem.form == RowForm::whole || (problem.form == RowForm::unit && !residual);
+  problem.cluster_held_bytes = holds_all ? kHeldBytes : kHeldBytes / 2;
   const std::int64_t bytes = problem.length * static_cast<std::int64_t>(element_bytes(problem.dtype));
   if (!residual && problem.form != RowForm::any && bytes <= kMostBytesWithMore)
     problem.held_bytes = kMoreHeldBytes;
