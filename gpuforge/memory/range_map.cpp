@@ -58,17 +58,21 @@ void RangeMap::cut(Pieces::iterator piece, std::size_t begin, std::size_t units)
   if (begin + units < old_end) insert(begin + units, {old_end - begin - units, old.memory});
 }
 
-// Beginning with `piece` and going on into what is free after it, if that is enough.
-RangeMap::Place RangeMap::place_at(Pieces::const_iterator piece, std::size_t units) const {
+// [begin, begin + units), if all of it is free.
+std::optional<RangeMap::Place> RangeMap::place_at(std::size_t begin, std::size_t units) const {
+  auto piece = pieces_.upper_bound(begin);
+  if (piece == pieces_.begin()) return {};
+  --piece;
   Place place;
-  place.begin = piece->first;
-  std::size_t reached = piece->first;
-  const std::size_t end = piece->first + units;
-  while (reached < end && piece != pieces_.end() && piece->first == reached) {
+  place.begin = begin;
+  std::size_t reached = begin;
+  const std::size_t end = begin + units;
+  while (reached < end && piece != pieces_.end() && piece->first <= reached) {
     const std::size_t piece_end = piece->first + piece->second.units;
+    if (piece_end <= reached) return {};
     if (!piece->second.memory) {
       // Pieces without memory begin and end with pages.
-      const std::size_t first = piece->first / page_units_;
+      const std::size_t first = reached / page_units_;
       const std::size_t last = (std::min(piece_end, end) + page_units_ - 1) / page_units_;
       place.missing.push_back({first, last - first});
       place.missing_count += last - first;
@@ -76,7 +80,7 @@ RangeMap::Place RangeMap::place_at(Pieces::const_iterator piece, std::size_t uni
     reached = piece_end;
     ++piece;
   }
-  if (reached < end) place.missing_count = SIZE_MAX;
+  if (reached < end) return {};
   return place;
 }
 
@@ -84,11 +88,16 @@ std::optional<RangeMap::Place> RangeMap::find(std::size_t units) const {
   if (const auto fit = by_size_.lower_bound(units); fit != by_size_.end()) {
     return Place{fit->second.begin()->first, {}, 0};
   }
+  // One of the best places begins with a piece or ends with one: any other can be moved, page by page, until
+  // it does, and loses as many missing pages at one end as it gains at the other.
   std::optional<Place> best;
-  for (auto piece = pieces_.begin(); piece != pieces_.end(); ++piece) {
-    Place place = place_at(piece, units);
-    if (place.missing_count == SIZE_MAX) continue;
-    if (!best || place.missing_count < best->missing_count) best = std::move(place);
+  const auto consider = [&](std::size_t begin) {
+    std::optional<Place> place = place_at(begin, units);
+    if (place && (!best || place->missing_count < best->missing_count)) best = std::move(place);
+  };
+  for (const auto& [begin, piece] : pieces_) consider(begin);
+  for (const auto& [begin, piece] : pieces_) {
+    if (begin + piece.units >= units) consider(begin + piece.units - units);
   }
   return best;
 }

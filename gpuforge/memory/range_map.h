@@ -56,7 +56,7 @@ class RangeMap {
   void cut(Pieces::iterator piece, std::size_t begin, std::size_t units);
   void note(std::size_t begin, const Piece& piece);
   void forget(std::size_t begin, const Piece& piece);
-  Place place_at(Pieces::const_iterator piece, std::size_t units) const;
+  std::optional<Place> place_at(std::size_t begin, std::size_t units) const;
 
   const std::size_t units_;
   const std::size_t page_units_;
