@@ -52,6 +52,7 @@ function(gpuforge_portable_program target)
   endif()
 endfunction()
 
+# What every test program has besides its libraries: it runs on other machines, is compiled with -Og, and GoogleTest once for all.
 function(gpuforge_test_program target)
   gpuforge_portable_program(${target})
   target_link_libraries(${target} PRIVATE gpuforge_test_settings)

@@ -60,10 +60,10 @@ def driver_version() -> str:
     """NVIDIA's number of the driver, which no library tells; nvidia-smi comes with the driver."""
     asked = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
     try:
-        said = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True).stdout
+        said = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True).stdout.split()
     except (OSError, subprocess.SubprocessError):
-        return "not known (no answer of nvidia-smi)"
-    return said.splitlines()[0].strip() if said.strip() else "not known (no answer of nvidia-smi)"
+        said = []
+    return said[0] if said else "not known (no answer of nvidia-smi)"
 
 
 def environment() -> dict[str, str]:

@@ -63,13 +63,13 @@ std::optional<RangeMap::Place> RangeMap::place_at(std::size_t begin, std::size_t
   auto piece = pieces_.upper_bound(begin);
   if (piece == pieces_.begin()) return {};
   --piece;
+  if (piece->first + piece->second.units <= begin) return {};
   Place place;
   place.begin = begin;
   std::size_t reached = begin;
   const std::size_t end = begin + units;
   while (reached < end && piece != pieces_.end() && piece->first <= reached) {
     const std::size_t piece_end = piece->first + piece->second.units;
-    if (piece_end <= reached) return {};
     if (!piece->second.memory) {
       // Pieces without memory begin and end with pages.
       const std::size_t first = reached / page_units_;

@@ -58,12 +58,11 @@ RowProblem norm_of_rows(RowProblem problem, bool residual) {
     if (rms) problem.cluster_bytes = kBlockBytes;
   }
   problem.most_cluster = kMostCluster;
-  // No spills: rows with edges, beside which a residual is held, or of any strides take half.
-  const bool holds_all = problem.form == RowForm::whole || (problem.form == RowForm::unit && !residual);
-  problem.cluster_held_bytes = holds_all ? kHeldBytes : kHeldBytes / 2;
+  // Others would spill, but for whole rows of a cluster, which have room for a residual.
+  const bool has_registers = !residual && problem.form != RowForm::any;
+  problem.cluster_held_bytes = has_registers || problem.form == RowForm::whole ? kHeldBytes : kHeldBytes / 2;
   const std::int64_t bytes = problem.length * static_cast<std::int64_t>(element_bytes(problem.dtype));
-  if (!residual && problem.form != RowForm::any && bytes <= kMostBytesWithMore)
-    problem.held_bytes = kMoreHeldBytes;
+  if (has_registers && bytes <= kMostBytesWithMore) problem.held_bytes = kMoreHeldBytes;
   return problem;
 }
 
