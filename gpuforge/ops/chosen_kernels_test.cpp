@@ -112,7 +112,7 @@ TEST_P(ChosenKernelsCompileEveryArch, OfTheRest) {
   for_shapes([&](const Shape& shape, DType dtype) {
     constexpr device::Address kOwn[kRmsArrays] = {};
     const RowProblem backward = rms_backward_problem(rms_backward_rows(shape), dtype, "best", true, kOwn);
-    add(rms_backward_kernel_ids("best", dtype, chosen(backward)).rows);
+    add(rms_backward_kernel_ids("best", dtype, chosen(backward), true).rows);
     for (const std::int64_t axis : {0, 1}) {
       const Rows rows = reduce_rows(shape, row_major_strides(shape), {1}, axis);
       const ReduceConfig config =

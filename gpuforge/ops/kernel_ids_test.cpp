@@ -68,8 +68,10 @@ TEST_F(KernelIds, OfRows) {
               for (int has = 0; has < 8; ++has)
                 add(norm_kernel_id(op, variant, dtype, config,
                                    {(has & 1) != 0, (has & 2) != 0, (has & 4) != 0}));
-            const RmsBackwardIds ids = rms_backward_kernel_ids(variant, dtype, config);
-            for (const jit::KernelId& id : {ids.rows, ids.partials, ids.weight}) add(id);
+            for (const bool weight : {false, true}) {
+              const RmsBackwardIds ids = rms_backward_kernel_ids(variant, dtype, config, weight);
+              for (const jit::KernelId& id : {ids.rows, ids.partials, ids.weight}) add(id);
+            }
           }
         }
       }

@@ -42,6 +42,12 @@ class Sectors : public OpTest {
     EXPECT_EQ(count(profile.launches[0], "global_store_requests"), passes.stores * least / 16);
   }
 
+  sim::LaunchReport first_launch(std::string_view op_name, const Shape& shape, DType dtype) {
+    const lab::Op op = find_op(op_name);
+    const lab::Problem problem = lab::complete(op, {.shape = shape, .dtype = dtype});
+    return lab::profile_on_sim(op, {.problem = problem, .variant = "best"}, context_).launches.at(0);
+  }
+
   static double count(const sim::LaunchReport& launch, std::string_view counter) {
     for (const lab::ProfileCounter& known : lab::profile_counters())
       if (known.name == counter) return known.count(launch);
@@ -69,6 +75,21 @@ TEST_P(Sectors, AreAsManyAsTheBytesNeed) {
       if (passes.held_loads == 0) continue;
       const RowConfig held{.threads = 1024 / vector, .rows = 1, .vector = vector, .items = vector};
       expect_passes(passes, dtype, held, passes.held_loads);
+    }
+  }
+}
+
+// Rows that begin anywhere move in vectors, too, and single elements at their ends; a weight that begins
+// elsewhere than the row takes three accesses for one.
+TEST_P(Sectors, OddRowsTakeFewMoreAccesses) {
+  for (const std::string_view op :
+       {"softmax_online", "softmax_online_backward", "rms_norm", "layer_norm", "rms_norm_backward"}) {
+    for (const DType dtype : {DType::f16, DType::f32}) {
+      SCOPED_TRACE(std::string(op) + " " + std::string(name(dtype)));
+      const sim::LaunchReport even = first_launch(op, {24, 4096}, dtype);
+      const sim::LaunchReport odd = first_launch(op, {24, 4097}, dtype);
+      EXPECT_LE(count(odd, "global_load_requests"), 2.5 * count(even, "global_load_requests"));
+      EXPECT_LE(count(odd, "global_store_requests"), 1.1 * count(even, "global_store_requests"));
     }
   }
 }

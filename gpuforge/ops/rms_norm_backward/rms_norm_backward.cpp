@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kName = "rms_norm_backward";
 constexpr jit::FixedText kFile = "gpuforge/ops/rms_norm_backward/rms_norm_backward.cu";
-constexpr int kHeldBytes = 32;  // of a row of x and one of dy, a thread: 16 registers, the sums need more
+constexpr int kHeldBytes = 64;  // of a row of x and one of dy, a thread: 32 registers
 constexpr int kAcross = 32, kAlong = 8, kFinishThreads = 128;
 
 Strides along_last_axis(const Shape& shape, std::int64_t stride) {
@@ -81,7 +81,8 @@ RowProblem rms_backward_problem(const Rows& rows, DType dtype, std::string_view 
                  kName, variant);
   RowStart starts[kRmsArrays];
   for (std::size_t i = 0; i < kRmsArrays; ++i) starts[i] = {i, addresses[i], element_bytes(dtype)};
-  return row_problem(kName, rows, std::span(starts, weight ? kRmsArrays : kRmsArrays - 1), dtype, kHeldBytes);
+  const std::span<const RowStart> all(starts, weight ? kRmsArrays : kRmsWeight);
+  return row_problem(kName, rows, all.first(kRmsWeight), dtype, kHeldBytes, all.subspan(kRmsWeight));
 }
 
 RowPieces rms_backward_pieces(std::int64_t rows, std::string_view variant) {
@@ -91,9 +92,12 @@ RowPieces rms_backward_pieces(std::int64_t rows, std::string_view variant) {
   return {.count = std::max<std::int64_t>(1, (rows + each - 1) / each), .rows = each};
 }
 
-RmsBackwardIds rms_backward_kernel_ids(std::string_view variant, DType dtype, const RowConfig& config) {
+RmsBackwardIds rms_backward_kernel_ids(std::string_view variant, DType dtype, const RowConfig& config,
+                                       bool weight) {
   return {variant == "naive" ? jit::KernelId(kFile, "gpuforge::rms_backward_naive", dtype)
-                             : row_kernel_id(kFile, "gpuforge::rms_backward", dtype, config),
+                             : jit::KernelId(kFile, "gpuforge::rms_backward", dtype, config.vector,
+                                             config.items, config.threads, config.rows, config.columns,
+                                             static_cast<int>(config.form), weight),
           {kFile, "gpuforge::rms_backward_partials", dtype, kAcross, kAlong},
           {kFile, "gpuforge::rms_backward_weight", dtype}};
 }
@@ -101,7 +105,7 @@ RmsBackwardIds rms_backward_kernel_ids(std::string_view variant, DType dtype, co
 std::vector<std::shared_ptr<const jit::Kernel>> rms_backward_kernels(Context& context,
                                                                      std::string_view variant, DType dtype,
                                                                      const RowConfig& config, bool weight) {
-  const RmsBackwardIds ids = rms_backward_kernel_ids(variant, dtype, config);
+  const RmsBackwardIds ids = rms_backward_kernel_ids(variant, dtype, config, weight);
   std::vector list{context.jit().embedded_kernel(ids.rows, context.device())};
   if (weight) {
     list.push_back(context.jit().embedded_kernel(ids.partials, context.device()));

@@ -5,6 +5,7 @@
 #include "gpuforge/kernels/approximate.cuh"
 #include "gpuforge/kernels/held_row.cuh"
 #include "gpuforge/kernels/row_group.cuh"
+#include "gpuforge/ops/rms_norm/weight_row.cuh"
 
 namespace gpuforge {
 
@@ -39,13 +40,66 @@ __global__ void __launch_bounds__(128)
   if (scales != nullptr) scales[row] = scale;
 }
 
-template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm = kAnyRows>
-__global__ void __launch_bounds__(kThreads* kRows)
+// dy * weight of a piece of the row, with a weight as WeightRow::get<kShift>() has it.
+template <int kShift, int kVector, typename Row, typename Weights>
+__device__ inline void read_weighted(float (&gradients)[kVector], const RowPiece<kVector>& piece,
+                                     const Row& dy_row, Weights& factors) {
+  float factor[kVector];
+  dy_row.read(gradients, piece);
+  factors.template get<kShift>(factor, piece, dy_row.places);
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) {
+    if (i < piece.count) gradients[i] *= factor[i];
+  }
+}
+
+// This thread's part of the sums of x^2 and of dy * weight * x, with a weight that begins kShift elements
+// past the begin of an access, or the next smaller kShift that is its.
+template <int kShift, int kVector, typename Row, typename Weights>
+__device__ inline void add_products(FloatPair& sums, Row& x_row, const Row& dy_row, Weights& factors,
+                                    int shift) {
+  if (kShift == kAnyShift || shift == kShift) {
+    x_row.visit([&](const RowPiece<kVector>& piece) {
+      float gradients[kVector];
+      read_weighted<kShift>(gradients, piece, dy_row, factors);
+#pragma unroll
+      for (int i = 0; i < kVector; ++i) {
+        if (i >= piece.count) continue;
+        sums.first += piece.values[i] * piece.values[i];
+        sums.second += gradients[i] * piece.values[i];
+      }
+    });
+  } else if constexpr (kShift != kAnyShift) {
+    add_products<kShift - 1, kVector>(sums, x_row, dy_row, factors, shift);
+  }
+}
+template <int kShift, int kVector, typename T, typename Row, typename Weights>
+__device__ inline void write_gradients(T* to, long long stride, float scale, float slope, Row& x_row,
+                                       const Row& dy_row, Weights& factors, int shift) {
+  if (kShift == kAnyShift || shift == kShift) {
+    x_row.visit([&](RowPiece<kVector>& piece) {
+      float gradients[kVector];
+      read_weighted<kShift>(gradients, piece, dy_row, factors);
+#pragma unroll
+      for (int i = 0; i < kVector; ++i) {
+        if (i < piece.count) piece.values[i] = scale * (gradients[i] - piece.values[i] * slope);
+      }
+      write_row(to, stride, piece);
+    });
+  } else if constexpr (kShift != kAnyShift) {
+    write_gradients<kShift - 1, kVector>(to, stride, scale, slope, x_row, dy_row, factors, shift);
+  }
+}
+
+// kThreads threads a row. kWeighted: there is a weight. Of the largest blocks that hold nothing, one is
+// enough on a multiprocessor: unasked, they would spill to be two.
+template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm,
+          bool kWeighted>
+__global__ void __launch_bounds__(kThreads* kRows, (kItems == 0 && kThreads * kRows == 1024 ? 1 : 0))
     rms_backward(T* dx, float* scales, const T* dy, const T* x, const T* weight, float eps,
                  const __grid_constant__ typename RowsOf<kArrays, kForm>::Type rows) {
   using Group = RowGroup<kThreads, kRows, kColumns>;
-  using Row =
-      HeldRow<T, kVector, kItems, kThreads, kForm, (kThreads > 512 ? 1 : 2)>;  // of three arrays: no spills
+  using Row = HeldRow<T, kVector, kItems, kThreads, kForm, 2>;  // of three arrays: no spills
   __shared__ typename Group::template Slots<FloatPair> slots;
   const bool present = Group::present(rows.count);
   const long long present_length = present ? rows.length : 0;
@@ -53,37 +107,18 @@ __global__ void __launch_bounds__(kThreads* kRows)
   const RowOffsets<kArrays> begin = row_offsets(rows, present ? Group::row() : 0);
   Row x_row(x + begin.at[kX], axis_stride(rows, kX), present_length, Group::thread());
   const Row dy_row(dy + begin.at[kDy], axis_stride(rows, kDy), x_row.places);
+  WeightRow<T, kVector, kForm, kItems, kWeighted ? kWhenWanted : kAbsent> factors(
+      weight, axis_stride(rows, kWeight), rows.length, 1.0f, x_row.places);
+  factors.begin(x_row.places);
 
-  FloatPair sums{0.0f, 0.0f};  // of x^2, of dy * weight * x
-  x_row.visit([&](const RowPiece<kVector>& piece) {
-    float gradients[kVector], factors[kVector];
-    dy_row.read(gradients, piece);
-    if (weight != nullptr) read_row(factors, piece, weight, axis_stride(rows, kWeight));
-#pragma unroll
-    for (int i = 0; i < kVector; ++i) {
-      if (i >= piece.count) continue;
-      if (weight != nullptr) gradients[i] *= factors[i];
-      sums.first += piece.values[i] * piece.values[i];
-      sums.second += gradients[i] * piece.values[i];
-    }
-  });
+  FloatPair sums{0.0f, 0.0f};
+  add_products<factors.kShifts - 1, kVector>(sums, x_row, dy_row, factors, factors.shift());
   sums = Group::reduce(sums, Both<Sum, Sum>{}, slots);
   const float inverse_length = reciprocal(static_cast<float>(rows.length));
   const float scale = inverse_root(sums.first * inverse_length + eps);
   const float slope = scale * scale * (sums.second * inverse_length);
-  T* const to = dx + begin.at[kDx];
-  x_row.visit([&](RowPiece<kVector>& piece) {
-    float gradients[kVector], factors[kVector];
-    dy_row.read(gradients, piece);
-    if (weight != nullptr) read_row(factors, piece, weight, axis_stride(rows, kWeight));
-#pragma unroll
-    for (int i = 0; i < kVector; ++i) {
-      if (i >= piece.count) continue;
-      if (weight != nullptr) gradients[i] *= factors[i];
-      piece.values[i] = scale * (gradients[i] - piece.values[i] * slope);
-    }
-    write_row(to, axis_stride(rows, kDx), piece);
-  });
+  write_gradients<factors.kShifts - 1, kVector>(dx + begin.at[kDx], axis_stride(rows, kDx), scale, slope,
+                                                x_row, dy_row, factors, factors.shift());
   if (scales != nullptr && present && Group::thread() == 0) scales[Group::row()] = scale;
 }
 

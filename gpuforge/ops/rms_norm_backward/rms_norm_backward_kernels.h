@@ -38,7 +38,8 @@ RowPieces rms_backward_pieces(std::int64_t rows, std::string_view variant);  // 
 struct RmsBackwardIds {
   jit::KernelId rows, partials, weight;
 };
-RmsBackwardIds rms_backward_kernel_ids(std::string_view variant, DType dtype, const RowConfig& config);
+RmsBackwardIds rms_backward_kernel_ids(std::string_view variant, DType dtype, const RowConfig& config,
+                                       bool weight);
 // What is launched one after the other: one for dx, and with a weight two for dweight.
 std::vector<std::shared_ptr<const jit::Kernel>> rms_backward_kernels(Context& context,
                                                                      std::string_view variant, DType dtype,

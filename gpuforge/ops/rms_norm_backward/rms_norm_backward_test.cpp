@@ -1,5 +1,7 @@
 #include "gpuforge/ops/rms_norm_backward/rms_norm_backward.h"
 
+#include <cmath>
+
 #include "gpuforge/ops/op_for_tests.h"
 #include "gpuforge/ops/rms_norm_backward/rms_norm_backward_kernels.h"
 
@@ -44,6 +46,38 @@ TEST_P(RmsNormBackward, IsTheDerivative) {
     EXPECT_THAT(
         dweight.to_vector<float>(*stream_),
         testing::ElementsAre(testing::FloatNear(0.84852814F, 1e-6F), testing::FloatNear(1.1313709F, 1e-6F)));
+  }
+}
+
+// Rows of odd lengths begin at other places than their weight, and a weight may be part of something: of
+// ones, what is left of a row is the weight without its mean.
+TEST_P(RmsNormBackward, AWeightMayBeginAnywhere) {
+  std::vector<float> numbers(10016);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i % 61 + 1);
+  for (const DType dtype : {DType::f16, DType::f32}) {
+    const Array all =
+        from<float>(numbers, {static_cast<std::int64_t>(numbers.size())}).astype(dtype, *stream_);
+    for (const std::int64_t length : {16, 33, 1030, 4999}) {
+      const Array ones_of_rows = ones(context_, {5, length}, dtype, *stream_);
+      Array dx = empty(context_, {5, length}, dtype, *stream_);
+      Array dweight = empty(context_, {length}, dtype, *stream_);
+      for (const std::int64_t begin : {0, 1, 2, 3, 4, 6, 7}) {
+        for (const std::int64_t step : {1, 2}) {
+          const Array weight = all.slice(0, {begin, begin + (length - 1) * step + 1, step});
+          rms_norm_backward(dx, &dweight, ones_of_rows, ones_of_rows, &weight, {.eps = 0}, *stream_);
+          const auto factor = [&](std::int64_t column) {
+            return numbers[static_cast<std::size_t>(begin + column * step)];
+          };
+          double mean = 0;
+          for (std::int64_t i = 0; i < length; ++i) mean += factor(i) / static_cast<double>(length);
+          const auto got = dx.astype(DType::f32, *stream_).to_vector<float>(*stream_);
+          std::size_t wrong = 0;  // by more than f16 rounds; neighbours are 1 apart and more
+          for (std::size_t i = 0; i < got.size(); ++i)
+            wrong += std::abs(got[i] - (factor(static_cast<std::int64_t>(i) % length) - mean)) < 0.1 ? 0 : 1;
+          EXPECT_EQ(wrong, 0u) << name(dtype) << " " << length << " from " << begin << " by " << step;
+        }
+      }
+    }
   }
 }
 
