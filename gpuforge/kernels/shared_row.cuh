@@ -28,8 +28,8 @@ struct SharedRow {
   static constexpr int kLoads = kItems / kVector;
   static constexpr int kBytes = kThreads * kItems * static_cast<int>(sizeof(T));
   static_assert(kVector * sizeof(T) == 16 && kLoads * kVector == kItems, "as row_config.h has it");
-  unsigned first;  // this thread's first piece, in shared memory
-  T edge;
+  unsigned first;   // this thread's first piece, in shared memory
+  T edge_register;  // see edge()
 
   __device__ static void make() {
     if (threadIdx.x == 0) cluster::make(arrivals());
@@ -48,22 +48,31 @@ struct SharedRow {
     }
   }
   __device__ SharedRow(const T* row, long long, const Places& places) : first(room() + threadIdx.x * 16) {
-    if (Places::kHasEdges && places.edge_at >= 0) edge = row[places.edge_at];
+    if (Places::kHasEdges && places.edge_at >= 0) edge() = row[places.edge_at];
   }
   __device__ void wait() const {
     __syncthreads();
     cluster::wait_for_copy(arrivals());
   }
 
-  __device__ void read(float (&values)[kVector], const RowPiece<kVector>& piece) const {
+  __device__ void read(float (&values)[kVector], const RowPiece<kVector>& piece) {
     if (piece.count == kVector) {
       read_shared<T>(values, first + piece.slot * (kThreads * 16));
     } else {
-      values[0] = static_cast<float>(edge);
+      values[0] = static_cast<float>(edge());
     }
   }
 
  private:
+  // In 16 bits, whose pieces take more registers, it lies in shared memory: the first threads have all edges.
+  __device__ T& edge() {
+    if constexpr (sizeof(T) == 2) {
+      __shared__ T of_row[2 * kVector];
+      return of_row[threadIdx.x];
+    } else {
+      return edge_register;
+    }
+  }
   __device__ static cluster::Arrivals* arrivals() {
     __shared__ cluster::Arrivals of_row;
     return &of_row;

@@ -58,11 +58,10 @@ RowProblem norm_of_rows(RowProblem problem, bool residual) {
     if (rms) problem.cluster_bytes = kBlockBytes;
   }
   problem.most_cluster = kMostCluster;
-  // Others would spill, but for whole rows of a cluster, which have room for a residual.
-  const bool has_registers = !residual && problem.form != RowForm::any;
-  problem.cluster_held_bytes = has_registers || problem.form == RowForm::whole ? kHeldBytes : kHeldBytes / 2;
+  problem.cluster_held_bytes = problem.form == RowForm::any ? kHeldBytes / 2 : kHeldBytes;
   const std::int64_t bytes = problem.length * static_cast<std::int64_t>(element_bytes(problem.dtype));
-  if (has_registers && bytes <= kMostBytesWithMore) problem.held_bytes = kMoreHeldBytes;
+  if (!residual && problem.form != RowForm::any && bytes <= kMostBytesWithMore)
+    problem.held_bytes = kMoreHeldBytes;
   return problem;
 }
 

@@ -41,26 +41,36 @@ class OpTest : public ArrayTest {
   }
 
   // Rows that fill the blocks of a cluster, that leave some of them next to nothing, and that begin at odd
-  // places; a refusal where the device has no such clusters. `like`: options and dtype (16 bits).
-  void expect_clusters_good(const lab::Op& op, lab::Problem like,
+  // places, of which a thread holds so many bytes; more rows than are there at once, which are read ahead. A
+  // refusal where the device has no such clusters. `like`: options and dtype.
+  void expect_clusters_good(const lab::Op& op, lab::Problem like, std::initializer_list<int> all_held_bytes,
                             std::initializer_list<lab::Contents> all_contents) {
     const device::DeviceFacts& facts = context_->device().facts();
-    for (const int cluster : {2, 4, 8, 16}) {
-      const Config config{{"threads", 64}, {"rows", 1}, {"vector", 8}, {"items", 16}, {"cluster", cluster}};
-      const bool has = facts.cluster_launch && cluster <= static_cast<int>(facts.launch.max_cluster_blocks);
-      for (const std::int64_t length : {1024 * cluster, 1024 * cluster - 13, 1025, 17}) {
-        like.shape = {37, length};
-        for (const lab::Contents contents : all_contents) {
-          const lab::CheckCase which{
+    constexpr int kThreads = 64;
+    const int bytes = static_cast<int>(element_bytes(like.dtype));
+    for (const int held_bytes : all_held_bytes) {
+      for (const int cluster : {2, 4, 8, 16}) {
+        const Config config{{"threads", kThreads},
+                            {"rows", 1},
+                            {"vector", 16 / bytes},
+                            {"items", held_bytes / bytes},
+                            {"cluster", cluster}};
+        const auto which = [&](std::int64_t rows, std::int64_t length, lab::Contents contents) {
+          like.shape = {rows, length};
+          return lab::CheckCase{
               .problem = lab::complete(op, like), .variant = "best", .contents = contents, .config = config};
-          if (has) {
-            expect_good(op, which);
-          } else {
-            EXPECT_THAT(
-                error_of([&] { lab::check(op, which, context_); }),
-                testing::HasSubstr(format_text("unavailable: {}: cluster={} needs a GPU", op.name, cluster)));
-          }
+        };
+        if (!facts.cluster_launch || cluster > static_cast<int>(facts.launch.max_cluster_blocks)) {
+          EXPECT_THAT(
+              error_of([&] { lab::check(op, which(1, 1024, lab::Contents::normal), context_); }),
+              testing::HasSubstr(format_text("unavailable: {}: cluster={} needs a GPU", op.name, cluster)));
+          continue;
         }
+        const std::int64_t most = std::int64_t{kThreads} * cluster * held_bytes / bytes;
+        for (const std::int64_t length : {most, most - 13, most / cluster + 1, std::int64_t{17}}) {
+          for (const lab::Contents contents : all_contents) expect_good(op, which(37, length, contents));
+        }
+        if (cluster == 16) expect_good(op, which(150, most - 13, lab::Contents::normal));
       }
     }
   }

@@ -76,7 +76,6 @@ std::int64_t rows_ahead(const RowProblem& problem, const RowConfig& config,
 
 RowForm form_of(const RowConfig& config, const RowProblem& problem) {
   const bool much = config.items * bytes_of(problem.dtype) > 64;
-  if (config.cluster > 1 && problem.form == RowForm::unit && much) return RowForm::any;
   if (config.cluster == 1 && problem.form == RowForm::whole && much && config.threads > kThreadsBeside)
     return RowForm::unit;
   return problem.form;

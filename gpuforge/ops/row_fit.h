@@ -38,7 +38,7 @@ int most_cluster(const RowProblem& problem, const device::DeviceFacts& facts);
 // wanted. 0, none: where everything is on the device at once, and for rows of less than a warp.
 std::int64_t rows_ahead(const RowProblem& problem, const RowConfig& config, const device::DeviceFacts& facts);
 // What the kernel is compiled for. Those that hold much in each of as many threads as there are would spill
-// for whole rows (SM 86); those of clusters, with edges and reading ahead (SM 90).
+// for whole rows (SM 86).
 RowForm form_of(const RowConfig& config, const RowProblem& problem);
 
 }  // namespace gpuforge::ops

@@ -33,9 +33,11 @@ TEST_P(LayerNorm, LongRows) {
 }
 
 TEST_P(LayerNorm, ClustersOfBlocksHoldARow) {
-  for (const char* const residual : {"false", "true"}) {
-    expect_clusters_good(find_op("layer_norm"), {.dtype = DType::bf16, .options = {{"residual", residual}}},
-                         {lab::Contents::normal, lab::Contents::nans});
+  for (const DType dtype : {DType::bf16, DType::f32}) {
+    for (const char* const residual : {"false", "true"}) {
+      expect_clusters_good(find_op("layer_norm"), {.dtype = dtype, .options = {{"residual", residual}}},
+                           {32, 64}, {lab::Contents::normal, lab::Contents::nans});
+    }
   }
 }
 

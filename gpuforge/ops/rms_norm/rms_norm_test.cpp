@@ -75,9 +75,11 @@ TEST_P(RmsNorm, AWeightMayBeginAnywhere) {
 }
 
 TEST_P(RmsNorm, ClustersOfBlocksHoldARow) {
-  for (const char* const residual : {"false", "true"}) {
-    expect_clusters_good(find_op("rms_norm"), {.dtype = DType::bf16, .options = {{"residual", residual}}},
-                         {lab::Contents::normal, lab::Contents::nans});
+  for (const DType dtype : {DType::bf16, DType::f32}) {
+    for (const char* const residual : {"false", "true"}) {
+      expect_clusters_good(find_op("rms_norm"), {.dtype = dtype, .options = {{"residual", residual}}},
+                           {32, 64}, {lab::Contents::normal, lab::Contents::nans});
+    }
   }
 }
 

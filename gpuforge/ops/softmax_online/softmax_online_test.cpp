@@ -42,9 +42,10 @@ TEST_P(SoftmaxOnline, LongRows) {
 }
 
 TEST_P(SoftmaxOnline, ClustersOfBlocksHoldARow) {
-  expect_clusters_good(
-      find_op("softmax_online"), {.dtype = DType::f16},
-      {lab::Contents::normal, lab::Contents::huge, lab::Contents::infinities, lab::Contents::nans});
+  for (const DType dtype : {DType::f16, DType::f32})
+    expect_clusters_good(
+        find_op("softmax_online"), {.dtype = dtype}, {32, 128},
+        {lab::Contents::normal, lab::Contents::huge, lab::Contents::infinities, lab::Contents::nans});
 }
 
 // What torch.softmax gives.

@@ -48,6 +48,15 @@ constexpr int kBackwardBlocks =
         : cluster::kBlocksBeside<kThreads, kCluster, kItems * sizeof(T), kForm == kWholeRows,
                                  kThreads * kItems * sizeof(T)>;
 
+// Both arrays, where blocks wait for each other; for a block alone that would be too much at once.
+template <typename Row, typename Group, typename T, typename AllRows>
+__device__ inline void read_both_ahead(const AllRows& rows, const T* dy, const T* y) {
+  if constexpr (Row::kReadsAhead) {
+    Group::read_ahead(rows, dy, 1);
+    if constexpr (Group::kTeam > Group::kBlock) Group::read_ahead(rows, y, 0);
+  }
+}
+
 // kThreads threads a row, of each of kCluster blocks.
 template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm = kAnyRows,
           int kCluster = 1>
@@ -58,7 +67,7 @@ __global__ void __launch_bounds__(kThreads* kRows, kBackwardBlocks<T, kItems, kT
   using Row = HeldRow<T, kVector, kItems, Group::kTeam, kForm, (kThreads > 512 ? 2 : 4)>;  // no spills
   using Gradients = typename GradientRow<Row, T, kVector, kItems, kThreads, kForm, kCluster>::Type;
   __shared__ typename Group::template Slots<float> slots;
-  constexpr bool kCopies = kCluster > 1, kCopiesFirst = kForm != kWholeRows;
+  constexpr bool kCopies = kCluster > 1, kAsksFirst = kCopies && kForm != kWholeRows;
   if constexpr (kCopies) Gradients::make();
   Group::begin(slots);
   const bool present = Group::present(rows.count);
@@ -68,16 +77,17 @@ __global__ void __launch_bounds__(kThreads* kRows, kBackwardBlocks<T, kItems, kT
   const typename Row::Places places(y + begin.at[0], length, Group::thread());
   // y first, unless that takes registers that rows with edges do not have. Compilers would put its loads
   // behind the copies all the same.
-  if constexpr (kCopies && kCopiesFirst) Gradients::bring(dy + begin.at[1], places);
+  if constexpr (kAsksFirst) {
+    Gradients::bring(dy + begin.at[1], places);
+    read_both_ahead<Row, Group>(rows, dy, y);
+  }
   Row y_row(y + begin.at[0], axis_stride(rows, 0), places);
-  if constexpr (kCopies && !kCopiesFirst) {
+  if constexpr (kCopies && !kAsksFirst) {
     __syncwarp();
     Gradients::bring(dy + begin.at[1], places);
   }
-  const Gradients dy_row(dy + begin.at[1], axis_stride(rows, 1), places);
-  // Both, where blocks wait for each other; for a block alone that would be too much at once.
-  if constexpr (Row::kReadsAhead) Group::read_ahead(rows, dy, 1);
-  if constexpr (Row::kReadsAhead && kCluster > 1) Group::read_ahead(rows, y, 0);
+  Gradients dy_row(dy + begin.at[1], axis_stride(rows, 1), places);
+  if constexpr (!kAsksFirst) read_both_ahead<Row, Group>(rows, dy, y);
   if constexpr (kCopies) dy_row.wait();
 
   float sum = 0;

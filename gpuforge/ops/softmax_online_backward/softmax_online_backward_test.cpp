@@ -35,8 +35,9 @@ TEST_P(SoftmaxOnlineBackward, LongRows) {
 
 // y in registers, dy in shared memory.
 TEST_P(SoftmaxOnlineBackward, ClustersOfBlocksHoldBothRows) {
-  expect_clusters_good(find_op("softmax_online_backward"), {.dtype = DType::f16},
-                       {lab::Contents::normal, lab::Contents::nans});
+  for (const DType dtype : {DType::f16, DType::f32})
+    expect_clusters_good(find_op("softmax_online_backward"), {.dtype = dtype}, {32, 128},
+                         {lab::Contents::normal, lab::Contents::nans});
 }
 
 // More rows than clusters fit, so that each has several: full ones, some that leave the last blocks less, and
