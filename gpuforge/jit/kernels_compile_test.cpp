@@ -94,7 +94,7 @@ std::map<std::string, std::vector<std::string>> instantiations() {
         "gpuforge::sum_shuffle<float, 32>", "gpuforge::sum_shuffle<gpuforge::half_t, 1024>"}},
       {"gpuforge/lab/ceilings.cu",
        {"gpuforge::move_bytes<1, 0, 8>", "gpuforge::move_bytes<1, 1, 8>", "gpuforge::move_bytes<2, 1, 4>",
-        "gpuforge::move_bytes<0, 1, 1>", "gpuforge::move_bytes<4, 3, 8>"}},
+        "gpuforge::move_bytes<0, 1, 1>", "gpuforge::move_bytes<0, 0, 1>", "gpuforge::move_bytes<4, 3, 8>"}},
       {"gpuforge/ops/layer_norm/layer_norm.cu",
        {"gpuforge::layer_norm<float, 4, 16, 1024, 1, false, 2, 6>",
         "gpuforge::layer_norm<float, 4, 32, 512, 1, false, 2, 6>",

@@ -228,7 +228,8 @@ __device__ inline void visit_strided(const T* row, long long stride, long long l
   }
 }
 
-// Head and tail go element by element, what is between them in vectors.
+// Head and tail go element by element, what is between them in vectors. Loops of a turn or two stay loops:
+// compilers that unroll them need registers for what never happens, and spill (SM 86).
 template <int kVector, int kFlight, typename T, typename Visit>
 __device__ inline void visit_row(const T* row, long long length, int thread, int threads, Visit& visit) {
   if constexpr (kVector == 1) {
@@ -237,6 +238,7 @@ __device__ inline void visit_row(const T* row, long long length, int thread, int
     const RowSplit split = split_row<kVector>(row, length);
     const T* const middle = row + split.head;
     const long long step = threads;
+#pragma unroll 1
     for (long long at = thread; at < split.head; at += step) {
       float value[1] = {static_cast<float>(row[at])};
       visit(at, value);
@@ -254,11 +256,13 @@ __device__ inline void visit_row(const T* row, long long length, int thread, int
         visit(split.head + (i + k * step) * kVector, values);
       }
     }
+#pragma unroll 1
     for (; i < split.vectors; i += step) {
       float values[kVector];
       load_vector(values, middle + i * kVector);
       visit(split.head + i * kVector, values);
     }
+#pragma unroll 1
     for (long long at = split.tail + thread; at < length; at += step) {
       float value[1] = {static_cast<float>(row[at])};
       visit(at, value);

@@ -24,7 +24,8 @@ namespace {
 struct Chip {
   const char* arch;
   int multiprocessors;
-  int most_cluster;  // 1: it has none
+  int most_cluster;     // 1: it has none
+  unsigned shared_kib;  // of a block
 };
 std::ostream& operator<<(std::ostream& out, const Chip& chip) {
   return out << chip.arch;
@@ -59,7 +60,7 @@ class ChosenKernelsCompileEveryArch : public testing::TestWithParam<Chip> {
     facts_.multiprocessors = GetParam().multiprocessors;
     facts_.cluster_launch = GetParam().most_cluster > 1;
     facts_.launch.max_cluster_blocks = static_cast<unsigned>(GetParam().most_cluster);
-    facts_.launch.max_shared_per_block = GetParam().most_cluster > 1 ? 227 * 1024 : 99 * 1024;
+    facts_.launch.max_shared_per_block = GetParam().shared_kib * 1024;
   }
 
   RowConfig chosen(const RowProblem& problem) const {
@@ -79,8 +80,9 @@ class ChosenKernelsCompileEveryArch : public testing::TestWithParam<Chip> {
           for (std::size_t i = 0; i < even.size(); ++i) {
             for (const Chosen& each : {even[i], odd[i]})
               files_[std::string(each.id.file())].insert(each.id.expression());
-            const bool is_timed = facts_.cluster_launch;  // others have slower memory, and need less
-            if (is_timed && length >= kComparedLength && count == kCounts[1] && even[i].held_bytes > 0)
+            // Others have slower memory, and need less.
+            if (facts_.cluster_launch && length >= kComparedLength && count == kCounts[1] &&
+                even[i].held_bytes > 0)
               neighbours_.emplace_back(even[i], odd[i]);
           }
         }
@@ -126,7 +128,9 @@ class ChosenKernelsCompileEveryArch : public testing::TestWithParam<Chip> {
   std::vector<std::pair<Chosen, Chosen>> neighbours_;
 };
 INSTANTIATE_TEST_SUITE_P(Chips, ChosenKernelsCompileEveryArch,
-                         testing::Values(Chip{"sm_90a", 132, 16}, Chip{"sm_80", 108, 1}),
+                         testing::Values(Chip{"sm_80", 108, 1, 163}, Chip{"sm_86", 82, 1, 99},
+                                         Chip{"sm_89", 128, 1, 99}, Chip{"sm_90a", 132, 16, 227},
+                                         Chip{"sm_100a", 148, 16, 227}, Chip{"sm_120a", 170, 8, 99}),
                          testing::PrintToStringParamName());
 
 TEST_P(ChosenKernelsCompileEveryArch, OfNorms) {

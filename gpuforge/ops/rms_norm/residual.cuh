@@ -13,17 +13,22 @@ constexpr int kX = 0, kOut = 1, kResidual = 2, kResidualOut = 3, kWeight = 4, kB
 // Which of those that a norm need not have there are, as bits: what a kernel is compiled for.
 constexpr int kHasResidual = 1, kHasWeight = 2, kHasBias = 4;
 
+// 1536 a multiprocessor: SM 86, 89, 120. Memory is slow enough there for fewer threads with more registers.
+constexpr bool kHasFewThreads = (__CUDA_ARCH__ > 800 && __CUDA_ARCH__ < 900) || __CUDA_ARCH__ >= 1200;
+
 // For __launch_bounds__: 1536 threads of a multiprocessor, with 40 registers each, have 96 KB of rows under
 // way or in work; 1024 leave memory idle while they wait for their sums. 1280 with 48 for f32 rows with
 // edges. 0, not a word about it, for kernels that need more registers: those that hold a residual for a
 // while, or more bytes, or such rows in 16 bits; for blocks of a warp, of which there are never so many; and
-// for other chips than SM 90, whose compilers need more. 1 for the largest that hold nothing: unasked, they
-// would spill to be two on a multiprocessor. Clusters have their own rule.
+// for other chips than SM 90, whose compilers need more. 1 for the largest that hold nothing, and for rows
+// with edges on chips of few threads: unasked, they would spill to be more on a multiprocessor. Clusters have
+// their own rule.
 template <typename T, int kVector, int kItems, int kBlock, int kForm, bool kAdds, int kCluster>
 constexpr int kNormBlocks =
     kCluster > 1
         ? cluster::kBlocksBeside<kBlock, kCluster, (kAdds ? 2 : 1) * kItems * sizeof(T), kForm == kWholeRows>
-    : kItems == 0 ? (kBlock == 1024 ? 1 : 0)
+    : kItems == 0    ? (kBlock == 1024 ? 1 : 0)
+    : kHasFewThreads ? (kItems * sizeof(T) >= 64 && kForm == kUnitRows ? 1 : 0)
     : kVector * sizeof(T) != 16 || kItems * sizeof(T) > 64 || kBlock < 64 || kAdds || __CUDA_ARCH__ != 900 ? 0
     : kBlock <= 512 && kForm == kWholeRows                  ? 1536 / kBlock
     : kBlock <= 256 && kForm == kUnitRows && sizeof(T) == 4 ? 1280 / kBlock

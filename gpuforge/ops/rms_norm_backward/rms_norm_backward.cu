@@ -91,11 +91,10 @@ __device__ inline void write_gradients(T* to, long long stride, float scale, flo
   }
 }
 
-// kThreads threads a row. kWeighted: there is a weight. Of the largest blocks that hold nothing, one is
-// enough on a multiprocessor: unasked, they would spill to be two.
+// kThreads threads a row. kWeighted: there is a weight.
 template <typename T, int kVector, int kItems, int kThreads, int kRows, bool kColumns, int kForm,
           bool kWeighted>
-__global__ void __launch_bounds__(kThreads* kRows, (kItems == 0 && kThreads * kRows == 1024 ? 1 : 0))
+__global__ void __launch_bounds__(kThreads* kRows)
     rms_backward(T* dx, float* scales, const T* dy, const T* x, const T* weight, float eps,
                  const __grid_constant__ typename RowsOf<kArrays, kForm>::Type rows) {
   using Group = RowGroup<kThreads, kRows, kColumns>;
