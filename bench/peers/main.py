@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import pathlib
 import subprocess
 import sys
@@ -128,8 +129,9 @@ def run(arguments: list[str]) -> int:
         return 2
     here = environment()
     results: list[Result] = []
-    if options.out and not saved(options.out, table.as_json(results, here)):  # known before an hour is spent
+    if options.out and not saved(options.out, table.as_json(results, here, math.nan)):  # known before an hour is spent
         return 2
+    empty = measure.empty_kernel(options.rounds)
     is_saved = True
     for number, case in enumerate(cases, 1):
         result = measure.measure(case, contenders, options.rounds)
@@ -143,9 +145,9 @@ def run(arguments: list[str]) -> int:
             flush=True,
         )
         if options.out:  # what is known so far, should it be interrupted
-            is_saved = saved(options.out, table.as_json(results, here))
+            is_saved = saved(options.out, table.as_json(results, here, empty))
     if options.markdown:
         print()
-        print(table.markdown(results, contenders, here))
+        print(table.markdown(results, contenders, here, empty))
     wrong = any(result.notes.get("gpuforge", "").startswith("WRONG") for result in results)
     return 1 if wrong else 0 if is_saved else 3

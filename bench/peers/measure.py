@@ -17,6 +17,7 @@ from .result import Result
 
 MOST_SETS = 48
 LEAST_GRAPH_BYTES = 2 << 30  # about half a millisecond of an H200
+MOST_CALLS = 256  # of a graph
 
 
 @dataclasses.dataclass
@@ -89,7 +90,7 @@ def measure(case: Case, contenders: list[str], rounds: int = 15, with_ceiling: b
     result = Result(case)
     buffers = make_buffers(case)
     moved = case.bytes_read() + case.bytes_written()
-    calls = min(256, max(len(buffers.inputs), math.ceil(LEAST_GRAPH_BYTES / moved)))
+    calls = min(MOST_CALLS, max(len(buffers.inputs), math.ceil(LEAST_GRAPH_BYTES / moved)))
     recorded = {}
     for name in contenders:
         one = prepare(name, case, buffers, calls, result)
@@ -121,3 +122,17 @@ def measure(case: Case, contenders: list[str], rounds: int = 15, with_ceiling: b
                 peer / ours for peer, ours in zip(samples, times["gpuforge"], strict=True)
             )
     return result
+
+
+def empty_kernel(rounds: int = 15) -> float:
+    """Microseconds of a call that does nothing, in a graph of many of them."""
+    compute = ceiling.prepare_empty()
+    compute([], [])  # compiled before it is recorded
+    recorded = Recorded(compute, Buffers([[]], [[]]), MOST_CALLS)
+    recorded.play()
+    samples = []
+    for _ in range(rounds):
+        recorded.play()
+        torch.cuda.synchronize()
+        samples.append(recorded.microseconds())
+    return statistics.median(samples)

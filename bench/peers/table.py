@@ -49,8 +49,9 @@ def origin(environment: dict[str, str]) -> str:
     return ", ".join([environment["gpu"], *libraries, environment["date"]])
 
 
-def markdown(results: list[Result], contenders: list[str], environment: dict[str, str]) -> str:
-    lines = [origin(environment), ""]
+def markdown(results: list[Result], contenders: list[str], environment: dict[str, str], empty: float) -> str:
+    """`empty`: what a kernel that does nothing takes, in microseconds."""
+    lines = [origin(environment), "", f"A kernel that does nothing takes {empty:.2f} us.", ""]
     lines += ["| " + " | ".join(header(contenders)) + " |", "|---" + "|---:" * (len(header(contenders)) - 1) + "|"]
     lines += ["| " + " | ".join(row(result, contenders)) + " |" for result in results]
     notes = [
@@ -62,7 +63,7 @@ def markdown(results: list[Result], contenders: list[str], environment: dict[str
     return "\n".join(lines) + "\n" + ("\nLeft blank:\n\n" + "\n".join(notes) + "\n" if notes else "")
 
 
-def as_json(results: list[Result], environment: dict[str, str]) -> str:
+def as_json(results: list[Result], environment: dict[str, str], empty: float) -> str:
     rows = [
         {
             "op": one.case.op,
@@ -77,4 +78,10 @@ def as_json(results: list[Result], environment: dict[str, str]) -> str:
         }
         for one in results
     ]
-    return json.dumps({"schema": "gpuforge.peers/1", "environment": environment, "cases": rows}, indent=1) + "\n"
+    whole = {
+        "schema": "gpuforge.peers/1",
+        "environment": environment,
+        "empty_kernel_microseconds": empty if math.isfinite(empty) else None,
+        "cases": rows,
+    }
+    return json.dumps(whole, indent=1) + "\n"

@@ -54,20 +54,21 @@ def test_who_was_not_measured_is_left_blank():
     assert table.row(alone, CONTENDERS)[3:] == ["50.0 %", "", "", "-"]
     failed = measured(microseconds={"torch": 5.0}, ratios={}, ceiling_microseconds=math.inf)
     assert table.row(failed, CONTENDERS)[1:4] == ["-", "-", "-"]
-    text = table.markdown([alone], CONTENDERS, HERE)
+    text = table.markdown([alone], CONTENDERS, HERE, 1.0)
     assert "Left blank:\n\n- softmax f16 4x8, torch: WRONG: 3 elements" in text
 
 
 def test_a_table_says_where_and_when():
-    lines = table.markdown([measured()], CONTENDERS, HERE).splitlines()
+    lines = table.markdown([measured()], CONTENDERS, HERE, 1.234).splitlines()
     assert lines[0] == "NVIDIA H200, driver 580.159.04, torch 2.11.0, cupy not installed, 2026-11-18"
-    assert lines[2].startswith("| case | ours us | ") and len({line.count("|") for line in lines[2:]}) == 1
+    assert lines[2] == "A kernel that does nothing takes 1.23 us."
+    assert lines[4].startswith("| case | ours us | ") and len({line.count("|") for line in lines[4:]}) == 1
 
 
 def test_json_is_json_whatever_was_measured():
-    text = table.as_json([measured(), measured(ceiling_microseconds=math.inf)], HERE)
+    text = table.as_json([measured(), measured(ceiling_microseconds=math.inf)], HERE, math.nan)
     document = json.loads(text, parse_constant=pytest.fail)
-    assert document["environment"] == HERE
+    assert document["environment"] == HERE and document["empty_kernel_microseconds"] is None
     assert [row["ceiling_microseconds"] for row in document["cases"]] == [1.0, None]
     assert document["cases"][0]["microseconds"]["triton"] == 1.5
 

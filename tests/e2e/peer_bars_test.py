@@ -69,6 +69,15 @@ class PeerBars(unittest.TestCase):
         self.assert_missed([*GOOD, row("softmax f16 64x4096", 2, "60.0 %", triton="1.98 (0.99x)", best="0.99x")],
                            "softmax f16 64x4096: triton is faster, 0.99x")
 
+    def test_a_small_row_has_a_kernel_that_does_nothing_as_its_goal(self):
+        said = "a microsecond more than a kernel that does nothing: reached by "
+        self.assertIn(said + "0 of 0 rows, for what that takes was not measured.\n", self.judge_rows(GOOD)[1])
+        more = row("rms_norm f32 64x256", 2.2)
+        empty = "A kernel that does nothing takes 1.10 us.\n\n"
+        self.assertIn(said + "1 of 2 rows.\n", self.judge(empty + HEAD + "".join(GOOD) + more)[1])
+        other_run = "\n## f32\n\n" + HEAD + more
+        self.assertIn(said + "1 of 1 rows.\n", self.judge(empty + HEAD + "".join(GOOD) + other_run)[1])
+
     def test_a_peer_that_was_not_measured_is_not_the_fastest(self):
         self.assertEqual(self.judge_rows([*GOOD, row("rms_norm f32 64x256", 1, triton="", best="2.00x")])[0], 0)
         self.assertEqual(self.judge_rows([*GOOD, row("reduce_amax f16 64x256", 1, torch="", triton="", best="-")])[0], 0)
