@@ -157,16 +157,11 @@ jit::KernelId norm_kernel_id(std::string_view op, std::string_view variant, DTyp
   const NormFile& norm = op == kRmsNorm.op ? kRmsNorm : kLayerNorm;
   GPUFORGE_ASSERT(op == norm.op, "{} is no norm", op);
   if (variant == "naive") return {norm.file, norm.naive, dtype};
-  jit::KernelId id{norm.file,
-                   norm.kernel,
-                   dtype,
-                   config.vector,
-                   config.items,
-                   config.threads,
-                   config.rows,
-                   config.columns,
-                   static_cast<int>(config.form),
-                   (has.residual ? 1 : 0) | (has.weight ? 2 : 0) | (has.bias ? 4 : 0)};  // as in residual.cuh
+  const int bits = (has.residual ? 1 : 0) | (has.weight ? 2 : 0) | (has.bias ? 4 : 0);  // as in norm_rows.cuh
+  jit::KernelId id{norm.file,     norm.kernel,    dtype,
+                   config.vector, config.items,   config.threads,
+                   config.rows,   config.columns, static_cast<int>(config.form),
+                   bits};
   if (config.cluster > 1) id.add(config.cluster);
   return id;
 }

@@ -22,7 +22,7 @@ struct NormArrays {
   const Array* weight = nullptr;
   const Array* bias = nullptr;
 };
-// The same order as in residual.cuh.
+// The same order as in kernels/norm_rows.cuh.
 inline constexpr std::size_t kNormX = 0, kNormOut = 1, kNormResidual = 2, kNormResidualOut = 3,
                              kNormWeight = 4, kNormBias = 5, kNormArrays = 6;
 

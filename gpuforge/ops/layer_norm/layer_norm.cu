@@ -2,7 +2,7 @@
 // residual where there is one. Rows that are held are read once and written once, 2 * sizeof(T) bytes an
 // element (4 with a residual) and weight and bias once for all; streamed ones are read twice. 8 operations an
 // element, in float.
-#include "gpuforge/ops/rms_norm/residual.cuh"
+#include "gpuforge/kernels/norm_rows.cuh"
 
 namespace gpuforge {
 

@@ -1,7 +1,7 @@
 // out = x / sqrt(mean(x^2) + eps) * weight along the rows of views of any strides, x being x + residual where
 // there is one. Rows that are held are read once and written once: 2 * sizeof(T) bytes an element (4 with a
 // residual) and the weight once for all; streamed ones are read twice. 4 operations an element, in float.
-#include "gpuforge/ops/rms_norm/residual.cuh"
+#include "gpuforge/kernels/norm_rows.cuh"
 
 namespace gpuforge {
 

@@ -5,7 +5,7 @@
 #include "gpuforge/kernels/approximate.cuh"
 #include "gpuforge/kernels/held_row.cuh"
 #include "gpuforge/kernels/row_group.cuh"
-#include "gpuforge/ops/rms_norm/weight_row.cuh"
+#include "gpuforge/kernels/weight_row.cuh"
 
 namespace gpuforge {
 
