@@ -21,9 +21,14 @@ def proportion(case: Case) -> tuple[int, int]:
     return round(case.bytes_read() / whole), round(case.bytes_written() / whole)
 
 
-def prepare(case: Case, form: int, sets: int) -> Compute:
+def move(target: torch.Tensor, source: torch.Tensor, units: int, reads: int, writes: int, form: int) -> None:
     from gpuforge._core import torch_ops
 
+    stream = torch.cuda.current_stream().cuda_stream
+    torch_ops.move_bytes(target.data_ptr(), source.data_ptr(), units, reads, writes, form, 0, stream)
+
+
+def prepare(case: Case, form: int, sets: int) -> Compute:
     reads, writes = proportion(case)
     moved = case.bytes_read() + case.bytes_written()
     units = max(1, math.ceil(moved / (UNIT_BYTES * (reads + writes))))
@@ -36,8 +41,7 @@ def prepare(case: Case, form: int, sets: int) -> Compute:
     def run(outputs: list[torch.Tensor], inputs: list[torch.Tensor]) -> list[torch.Tensor]:
         at = call[0] % sets
         call[0] += 1
-        stream = torch.cuda.current_stream().cuda_stream
-        torch_ops.move_bytes(targets[at].data_ptr(), sources[at].data_ptr(), units, reads, writes, form, 0, stream)
+        move(targets[at], sources[at], units, reads, writes, form)
         return [sources[at], targets[at]]
 
     return run
@@ -45,13 +49,10 @@ def prepare(case: Case, form: int, sets: int) -> Compute:
 
 def prepare_empty() -> Compute:
     """One block that reads and writes nothing."""
-    from gpuforge._core import torch_ops
-
     unused = torch.zeros(UNIT_BYTES, dtype=torch.uint8, device="cuda")
 
     def run(outputs: list[torch.Tensor], inputs: list[torch.Tensor]) -> list[torch.Tensor]:
-        stream = torch.cuda.current_stream().cuda_stream
-        torch_ops.move_bytes(unused.data_ptr(), unused.data_ptr(), 1, 0, 0, 1, 0, stream)
+        move(unused, unused, 1, 0, 0, 1)
         return [unused]
 
     return run

@@ -86,6 +86,23 @@ def prepare(name: str, case: Case, buffers: Buffers, calls: int, result: Result)
         return None
 
 
+def played_in_turn(recorded: dict[str, Recorded], rounds: int) -> dict[str, list[float]]:
+    """Microseconds of a call, of every round."""
+    for one in recorded.values():  # clocks up, caches cold
+        one.play()
+    times: dict[str, list[float]] = {name: [] for name in recorded}
+    order = list(recorded)
+    shuffled = random.Random(1)
+    for _ in range(rounds):
+        shuffled.shuffle(order)
+        for name in order:
+            recorded[name].play()
+        torch.cuda.synchronize()
+        for name in order:
+            times[name].append(recorded[name].microseconds())
+    return times
+
+
 def measure(case: Case, contenders: list[str], rounds: int = 15, with_ceiling: bool = True) -> Result:
     result = Result(case)
     buffers = make_buffers(case)
@@ -100,18 +117,7 @@ def measure(case: Case, contenders: list[str], rounds: int = 15, with_ceiling: b
         compute = ceiling.prepare(case, form, len(buffers.inputs))
         compute([], [])  # compiled before it is recorded
         recorded[f"ceiling {form}"] = Recorded(compute, buffers, calls)
-    for one in recorded.values():  # clocks up, caches cold
-        one.play()
-    times: dict[str, list[float]] = {name: [] for name in recorded}
-    order = list(recorded)
-    shuffled = random.Random(1)
-    for _ in range(rounds):
-        shuffled.shuffle(order)
-        for name in order:
-            recorded[name].play()
-        torch.cuda.synchronize()
-        for name in order:
-            times[name].append(recorded[name].microseconds())
+    times = played_in_turn(recorded, rounds)
     for name, samples in times.items():
         if name.startswith("ceiling"):
             result.ceiling_microseconds = min(statistics.median(samples), result.ceiling_microseconds)
@@ -128,11 +134,5 @@ def empty_kernel(rounds: int = 15) -> float:
     """Microseconds of a call that does nothing, in a graph of many of them."""
     compute = ceiling.prepare_empty()
     compute([], [])  # compiled before it is recorded
-    recorded = Recorded(compute, Buffers([[]], [[]]), MOST_CALLS)
-    recorded.play()
-    samples = []
-    for _ in range(rounds):
-        recorded.play()
-        torch.cuda.synchronize()
-        samples.append(recorded.microseconds())
-    return statistics.median(samples)
+    recorded = {"empty": Recorded(compute, Buffers([[]], [[]]), MOST_CALLS)}
+    return statistics.median(played_in_turn(recorded, rounds)["empty"])
