@@ -76,6 +76,7 @@ DeviceFacts sim_device_facts(std::string_view arch) {
   facts.multiprocessors = chip.multiprocessors;
   facts.l2_bytes = chip.l2_bytes;
   facts.cooperative_launch = true;
+  facts.cluster_launch = chip.max_cluster_blocks > 0;
   facts.launch.max_threads_per_block = static_cast<std::uint32_t>(chip.max_threads_per_block);
   facts.launch.max_shared_per_block = chip.max_shared_per_block;
   facts.launch.max_shared_per_multiprocessor = chip.shared_bytes;

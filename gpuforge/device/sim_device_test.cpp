@@ -435,26 +435,6 @@ TEST_F(SimDeviceTest, PtxForAnotherChipIsRefused) {
   }
 }
 
-TEST_F(SimDeviceTest, ClustersAreNotThereYet) {
-  make("sm_90");
-  const auto launch = [&](std::string_view entry, const LaunchConfig& config) {
-    stream_->launch(*module_->function(entry), config, {});
-  };
-  std::string message;
-  EXPECT_EQ(code_of(
-                [&] {
-                  launch("wide", {.grid = {2, 1, 1}, .block = {}, .cluster = {2, 1, 1}});
-                },
-                &message),
-            ErrorCode::unsupported);
-  EXPECT_THAT(message, HasSubstr("cluster (2, 1, 1)"));
-  constexpr std::string_view kClustered =
-      ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry f() .reqnctapercluster 2\n{ ret; }\n";
-  const auto module = device_->load_module(std::as_bytes(std::span(kClustered)), "f.ptx");
-  EXPECT_EQ(code_of([&] { module->function("f"); }, &message), ErrorCode::unsupported);
-  EXPECT_EQ(message, "sim:sm_90: kernel f runs in clusters, and the simulator runs none yet");
-}
-
 TEST_F(SimDeviceTest, KernelsOfAnotherDeviceAreRefused) {
   make();
   const auto other = make_sim_device();

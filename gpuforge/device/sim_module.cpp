@@ -151,10 +151,7 @@ SimFunction::SimFunction(std::shared_ptr<SimModule> module, const sim::EntryFact
     facts_.parameters.push_back({parameter.offset, parameter.bytes});
   }
   required_block_ = {entry.required_block.x, entry.required_block.y, entry.required_block.z};
-  if (entry.required_cluster != sim::Index3{0, 0, 0} && entry.required_cluster != sim::Index3{1, 1, 1}) {
-    throw Error(ErrorCode::unsupported,
-                format_text("kernel {} runs in clusters, and the simulator runs none yet", entry.name));
-  }
+  required_cluster_ = {entry.required_cluster.x, entry.required_cluster.y, entry.required_cluster.z};
 }
 
 int SimFunction::max_active_blocks(int threads_per_block, std::size_t dynamic_shared_bytes) const {
@@ -169,13 +166,35 @@ int SimFunction::max_active_blocks(int threads_per_block, std::size_t dynamic_sh
                               facts_.static_shared_bytes + dynamic_shared_bytes, facts_.registers);
 }
 
-void SimFunction::check(const LaunchConfig& config, std::span<void* const> parameters) const {
+// What the kernel was compiled for, where the launch does not say.
+Dim3 SimFunction::cluster_of(const LaunchConfig& config) const {
+  return config.cluster == Dim3{} && required_cluster_.x != 0 ? required_cluster_ : config.cluster;
+}
+
+int SimFunction::max_active_clusters(const LaunchConfig& config) const {
   const DeviceFacts& device = module_->device().facts();
+  if (!device.cluster_launch) return 0;
+  LaunchConfig one = config;
+  one.cluster = one.grid = cluster_of(config);
+  check_launch(one, facts_, device.launch, device.name);
+  const int blocks = max_active_blocks(static_cast<int>(config.block.count()), config.dynamic_shared_bytes);
+  return blocks * device.multiprocessors / static_cast<int>(one.cluster.count());
+}
+
+void SimFunction::check(const LaunchConfig& asked, std::span<void* const> parameters) const {
+  const DeviceFacts& device = module_->device().facts();
+  LaunchConfig config = asked;
+  config.cluster = cluster_of(asked);
   check_launch(config, facts_, device.launch, device.name);
-  if (config.cluster != Dim3{}) {
-    throw Error(ErrorCode::unsupported,
-                format_text("{}: kernel {}: cluster {} was asked for, and the simulator runs no clusters yet",
-                            device.name, facts_.name, to_string(config.cluster)));
+  GPUFORGE_CHECK(required_cluster_.x == 0 || config.cluster == required_cluster_,
+                 "{}: kernel {}: cluster {} was asked for, and the kernel was compiled for {} alone",
+                 device.name, facts_.name, to_string(config.cluster), to_string(required_cluster_));
+  if (config.cooperative && config.cluster.count() > 1) {
+    throw Error(
+        ErrorCode::unsupported,
+        format_text("{}: kernel {}: a cooperative launch in clusters was asked for; the simulator runs one "
+                    "cluster after another, and they could not wait for each other",
+                    device.name, facts_.name));
   }
   GPUFORGE_CHECK(facts_.static_shared_bytes <= sim::kMaxStaticSharedBytes,
                  "{}: kernel {}: {} bytes of static shared memory are more than the {} there can be; declare "
@@ -209,8 +228,12 @@ SimLaunch::SimLaunch(std::shared_ptr<SimState> state, const SimFunction& functio
       program_(function.module().program()),
       device_name_(function.module().device().facts().name),
       entry_(function.facts().name),
-      geometry_{index_of(config.grid), index_of(config.block), config.dynamic_shared_bytes,
-                static_cast<std::uint32_t>(function.module().chip().multiprocessors), config.cooperative} {
+      geometry_{.grid = index_of(config.grid),
+                .block = index_of(config.block),
+                .dynamic_shared_bytes = config.dynamic_shared_bytes,
+                .cluster = index_of(function.cluster_of(config)),
+                .multiprocessors = static_cast<std::uint32_t>(function.module().chip().multiprocessors),
+                .cooperative = config.cooperative} {
   const std::vector<ParameterFacts>& facts = function.facts().parameters;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const auto* const bytes = static_cast<const std::byte*>(parameters[i]);

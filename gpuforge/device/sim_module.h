@@ -67,16 +67,18 @@ class SimFunction final : public Function {
 
   const FunctionFacts& facts() const override { return facts_; }
   int max_active_blocks(int threads_per_block, std::size_t dynamic_shared_bytes) const override;
-  int max_active_clusters(const LaunchConfig&) const override { return 0; }
+  int max_active_clusters(const LaunchConfig& config) const override;
 
   const SimModule& module() const { return *module_; }
-  // invalid_argument or unsupported when it cannot be launched like this.
+  Dim3 cluster_of(const LaunchConfig& config) const;
+  // invalid_argument when it cannot be launched like this.
   void check(const LaunchConfig& config, std::span<void* const> parameters) const;
 
  private:
   const std::shared_ptr<SimModule> module_;
   FunctionFacts facts_;
   Dim3 required_block_{0, 0, 0};
+  Dim3 required_cluster_{0, 0, 0};
 };
 
 // A launch with copies of its arguments. Runs any number of times.

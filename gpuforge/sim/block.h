@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gpuforge/sim/access.h"
+#include "gpuforge/sim/arrivals.h"
 #include "gpuforge/sim/frame.h"
 #include "gpuforge/sim/launch.h"
 #include "gpuforge/sim/warp.h"
@@ -35,10 +36,14 @@ struct Barrier {
   std::uint32_t site = 0;  // of the first arrival
 };
 
+struct Cluster;  // cluster.h
+
 class Block {
  public:
   Launch* launch = nullptr;
   Index3 index;
+  Cluster* cluster = nullptr;  // nullptr: the block is by itself
+  std::uint32_t rank = 0;      // in its cluster
   std::uint64_t linear_index = 0;
   // Shared memory: launch->shared_bytes of it, one bit per byte written in this block.
   std::byte* shared = nullptr;
@@ -57,6 +62,8 @@ class Block {
   std::vector<std::unique_ptr<Frame>> frames;         // of calls under way
   std::vector<std::unique_ptr<Frame>> kernel_frames;  // one per warp, kept from block to block
   std::unique_ptr<MeetingPlace> meeting;              // made when it is first needed
+  Arrivals arrivals;
+  std::shared_ptr<Cluster> alone;  // the cluster that a block by itself is, where that is looked at
   std::uint32_t exited_threads = 0;
 };
 
@@ -73,6 +80,8 @@ inline void clear_partly(Block& block, std::uint64_t* bits, std::uint64_t at, st
 // was only counted. `fatal` ends the launch: the caller returns nullptr from its handler after reporting.
 Finding* report(Warp& warp, const Op* op, FindingKind kind, int lane, bool fatal,
                 std::uint32_t other_site = kNoSite);
+// The same with its sentence, where there is no more to say; it ends the launch.
+void report_wrong(Warp& warp, const Op* op, FindingKind kind, int lane, std::string message);
 // "shared_tile.cu:12" and the instruction's text, for messages about another site.
 Place place_of(const Launch& launch, std::uint32_t site);
 Index3 thread_index(const Launch& launch, std::uint32_t thread);  // from the linear index in the block
@@ -102,5 +111,7 @@ void load_param_marks(Warp& warp, const Op* op, std::uint32_t count, std::uint32
 Mask uninitialized_address(const Warp& warp, const Op* op);
 // A finding: `use` depends on a value never written in these lanes.
 void report_use(Warp& warp, const Op* op, Mask lanes, std::string_view use);
+// The same for the lanes of a source row that hold one; nothing where the operand is left out.
+void check_use(Warp& warp, const Op* op, int slot, std::string_view use);
 
 }  // namespace gpuforge::sim

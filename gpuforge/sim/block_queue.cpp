@@ -33,6 +33,7 @@ void run_blocks(Launch& launch, std::uint64_t first, std::uint64_t blocks, std::
   }
   const auto finished = [&](BlockState& state) {
     const bool over = run_block(state.block(), may_wait);
+    if (over) arrivals_over(state.block());
     if (over && launch.races != nullptr) launch.races->end_block(state.block());
     return over;
   };

@@ -74,6 +74,8 @@ void BlockState::start(std::uint64_t linear_index, std::uint64_t seed) {
   std::fill(local_bits_.begin(), local_bits_.end(), 0);
   block_.partly_written.clear();
   block_.barriers = {};
+  block_.arrivals = {};
+  block_.alone = nullptr;
   block_.frames.clear();
   block_.exited_threads = 0;
   block_.order.resize(block_.warps.size());
@@ -90,6 +92,7 @@ void BlockState::start(std::uint64_t linear_index, std::uint64_t seed) {
     warp.forced = false;
     warp.beside = 0;
     warp.sticky = false;
+    warp.timed_out = false;
     warp.turn = 0;
     warp.clock = 0;
     warp.fuel = 0;

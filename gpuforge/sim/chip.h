@@ -26,7 +26,7 @@ struct Chip {
   // Per block.
   std::size_t max_shared_per_block = 0;  // with the opt-in
   int max_threads_per_block = 1024;
-  int max_cluster_blocks = 0;  // that every product of this kind can schedule; 0: no clusters
+  int max_cluster_blocks = 0;  // more than 8 only where the driver is asked for it, as we do; 0: no clusters
 
   int number() const { return major * 10 + minor; }  // 90
 };

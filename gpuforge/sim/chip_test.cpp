@@ -36,7 +36,8 @@ TEST(Chip, LimitsOfTheTable) {
   EXPECT_EQ(chip("sm_86").max_blocks, 16);
   EXPECT_EQ(chip("sm_89").max_blocks, 24);
   EXPECT_EQ(chip("sm_89").max_cluster_blocks, 0);
-  EXPECT_EQ(chip("sm_90").max_cluster_blocks, 8);
+  EXPECT_EQ(chip("sm_90").max_cluster_blocks, 16);
+  EXPECT_EQ(chip("sm_120").max_cluster_blocks, 8);
   for (const Chip& each : chips()) {
     EXPECT_TRUE(each.max_threads == 2048 || each.max_threads == 1536) << each.number();
     EXPECT_EQ(each.registers, 65536);

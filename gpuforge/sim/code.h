@@ -49,6 +49,20 @@ enum class SpecialRegister : std::uint8_t {
   dynamic_smem_size,
   grid_workspace_low,  // %envreg1 and 2: where a cooperative grid's barrier lies
   grid_workspace_high,
+  clusterid_x,
+  clusterid_y,
+  clusterid_z,
+  nclusterid_x,
+  nclusterid_y,
+  nclusterid_z,
+  cluster_ctaid_x,
+  cluster_ctaid_y,
+  cluster_ctaid_z,
+  cluster_nctaid_x,
+  cluster_nctaid_y,
+  cluster_nctaid_z,
+  cluster_ctarank,
+  cluster_nctarank,
   zero,
   one,
   local_address,  // of this activation's local memory, plus an offset
@@ -70,6 +84,7 @@ struct SpecialRow {
 struct ConstantMask {
   std::uint32_t offset = 0;
   Mask value = 0;
+  bool of_cluster = false;  // %is_explicit_cluster, which the launch says
 };
 
 // Something a call hands over: bytes of the frame's parameter memory (per lane), or a row.
@@ -155,6 +170,7 @@ struct Image {
   bool polls = false;          // strong loads or atomics that return: threads may wait for other blocks
   bool order_matters = false;  // strong loads, or atomics whose outcome depends on the order of blocks
   bool orders_memory = false;  // fences, acquire or release
+  bool has_arrivals = false;   // mbarriers, copies on their way, barriers of a cluster
   // Function addresses are kFunctionWindow + 16 * index into this; kIndirect when not decoded.
   std::vector<std::uint32_t> code_of_function;
 };

@@ -120,7 +120,9 @@ class CodeMaker {
         const auto [found, added] = masks_.try_emplace(value.bits, std::uint32_t{0});
         if (added) {
           found->second = new_mask();
-          code_.constant_masks.push_back({mask_offset(found->second), static_cast<Mask>(value.bits)});
+          code_.constant_masks.push_back({.offset = mask_offset(found->second),
+                                          .value = static_cast<Mask>(value.bits),
+                                          .of_cluster = value.bits == kMaskOfCluster});
         }
         return mask_offset(found->second);
       }

@@ -24,6 +24,7 @@ const Op* take(Warp& warp, std::size_t index) {
   remove(warp, index);
   warp.forced = fragment.forced;
   warp.beside = fragment.beside;
+  warp.timed_out = fragment.timed_out;
   warp.turn = 0;
   make_active(warp, fragment.lanes, fragment.frame);
   return fragment.next;

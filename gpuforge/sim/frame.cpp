@@ -38,6 +38,13 @@ bool differs_by_block(SpecialRegister which) {
     case SpecialRegister::ctaid_y:
     case SpecialRegister::ctaid_z:
     case SpecialRegister::smid:
+    case SpecialRegister::clusterid_x:
+    case SpecialRegister::clusterid_y:
+    case SpecialRegister::clusterid_z:
+    case SpecialRegister::cluster_ctaid_x:
+    case SpecialRegister::cluster_ctaid_y:
+    case SpecialRegister::cluster_ctaid_z:
+    case SpecialRegister::cluster_ctarank:
       return true;
     default:
       return false;
@@ -148,6 +155,34 @@ std::uint64_t special_value(const Warp& warp, const Frame& frame, SpecialRegiste
       return launch.grid_workspace & 0xffffffffu;
     case SpecialRegister::grid_workspace_high:
       return launch.grid_workspace >> 32;
+    case SpecialRegister::clusterid_x:
+      return block.index.x / launch.cluster.x;
+    case SpecialRegister::clusterid_y:
+      return block.index.y / launch.cluster.y;
+    case SpecialRegister::clusterid_z:
+      return block.index.z / launch.cluster.z;
+    case SpecialRegister::nclusterid_x:
+      return launch.grid.x / launch.cluster.x;
+    case SpecialRegister::nclusterid_y:
+      return launch.grid.y / launch.cluster.y;
+    case SpecialRegister::nclusterid_z:
+      return launch.grid.z / launch.cluster.z;
+    case SpecialRegister::cluster_ctaid_x:
+      return block.index.x % launch.cluster.x;
+    case SpecialRegister::cluster_ctaid_y:
+      return block.index.y % launch.cluster.y;
+    case SpecialRegister::cluster_ctaid_z:
+      return block.index.z % launch.cluster.z;
+    case SpecialRegister::cluster_nctaid_x:
+      return launch.cluster.x;
+    case SpecialRegister::cluster_nctaid_y:
+      return launch.cluster.y;
+    case SpecialRegister::cluster_nctaid_z:
+      return launch.cluster.z;
+    case SpecialRegister::cluster_ctarank:
+      return block.rank;
+    case SpecialRegister::cluster_nctarank:
+      return blocks_of(launch.cluster);
     case SpecialRegister::zero:
       return 0;
     case SpecialRegister::one:
@@ -178,6 +213,10 @@ void fill_special(const Warp& warp, const Frame& frame, const SpecialRow& specia
 void start_frame(Warp& warp, Frame& frame) {
   for (const SpecialRow& special : frame.code->specials)
     if (!frame.started || differs_by_block(special.which)) fill_special(warp, frame, special);
+  for (const ConstantMask& mask : frame.code->constant_masks) {
+    const Mask value = blocks_of(warp.block->launch->cluster) > 1 ? kAllLanes : 0;
+    if (mask.of_cluster && !frame.started) std::memcpy(frame.rows.data() + mask.offset, &value, 4);
+  }
   frame.started = true;
   if (warp.block->uses_stack) frame.stack.fill(frame.local_base + frame.code->local_bytes);
   std::byte* const marks = frame.rows.data() + frame.code->row_marks;

@@ -126,6 +126,8 @@ void note_communication(Image& image) {
     if (!site.counted) continue;
     const std::string_view text = site.text;
     image.orders_memory = image.orders_memory || site.op_class == OpClass::fence;
+    for (const std::string_view word : {"mbarrier.", "barrier.cluster.", "st.async.", "cp.async.bulk.shared"})
+      image.has_arrivals = image.has_arrivals || text.starts_with(word);
     for (const std::string_view word : {".acquire", ".release", ".acq_rel"})
       image.orders_memory = image.orders_memory || text.find(word) != std::string_view::npos;
     const bool may_be_global = site.space == Space::global || site.space == Space::generic;

@@ -24,6 +24,10 @@ struct Image;
 class RaceDetector;
 class ThreadMemory;
 
+inline std::uint32_t blocks_of(const Index3& cluster) {
+  return cluster.x * cluster.y * cluster.z;
+}
+
 struct Checks {
   bool races = true;
   bool initialized = true;
@@ -35,6 +39,7 @@ struct Launch {
   const Image* image = nullptr;  // image->codes[0] is the kernel
   Index3 grid{1, 1, 1};
   Index3 block{1, 1, 1};
+  Index3 cluster{1, 1, 1};  // blocks of one
   std::uint32_t threads_per_block = 0;
   std::uint32_t shared_bytes = 0;  // static and dynamic: what a block may touch
   std::uint32_t dynamic_shared_bytes = 0;

@@ -218,7 +218,8 @@ Value Lister::named_source(std::string_view name, OperandType type, const Match&
     }
     return value;
   }
-  if (wanted == 1 && name == "%is_explicit_cluster") return {Value::Kind::constant_mask, 0, 0, 0, 0};
+  if (wanted == 1 && name == "%is_explicit_cluster")
+    return {Value::Kind::constant_mask, 0, 0, kMaskOfCluster, 0};
   if (wanted == 1 && (name == "PT" || name == "%pt")) return {Value::Kind::constant_mask, 0, 0, kAllLanes, 0};
   if (const auto address = symbol_address(name, 0, wanted, at)) {
     if (wanted == 1) refuse(at, format_text("'{}' is an address, expected a predicate", name));
@@ -464,6 +465,16 @@ void Lister::plain(const ptx::Instruction& instruction, const FoundRow& found, L
         if (!written) first_source = false;
         break;
       }
+      case OperandKind::address_register: {
+        const auto& address = std::get<ptx::Address>(operand.value);
+        if (address.offset != 0)
+          unsupported(
+              at,
+              format_text("the simulator takes the addresses of {} from registers alone, with nothing added",
+                          instruction.opcode));
+        data(named_source(address.base, syntax.type, match, at), false);
+        break;
+      }
       case OperandKind::address:
         address_text = &std::get<ptx::Address>(operand.value);
         break;
@@ -492,6 +503,9 @@ void Lister::plain(const ptx::Instruction& instruction, const FoundRow& found, L
     site.spread.data = site.spread.kind == Spread::pack ? line.count : 1;
     site.spread.result_bits = static_cast<std::uint8_t>(site.spread.bits / line.count);
   }
+  const bool copies = instruction.opcode == "cp" && site.op_class == OpClass::load;
+  site.touches_memory = copies;
+  if (copies) site.space = Space::global;
   if (address_text != nullptr) {
     address(line, *address_text, instruction);
     site.touches_memory = true;

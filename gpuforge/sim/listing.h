@@ -41,6 +41,9 @@ enum class Flow : std::uint8_t {
   leave,   // ret, exit: does not go on
 };
 
+// The bits of a constant mask that is not one: all lanes where there are clusters.
+inline constexpr std::uint64_t kMaskOfCluster = std::uint64_t{1} << 32;
+
 inline constexpr std::uint32_t kNoLabel = 0xffffffffu;
 
 struct Line {

@@ -12,6 +12,7 @@
 //   ?c    an optional last source: its slot holds kNoOperand when absent
 //   v     vector or scalar of registers or immediates (1, 2, 4 or 8); V: a vector, never a scalar
 //   [m]   an address: op.address, op.immediate, op.space; takes no slot
+//   [a]   one of several addresses: a register with nothing added to it, in a slot
 //   cc    the carry flag's mask: not in the text, but takes a slot
 //   n     an integer constant: op.immediate holds it; takes no slot
 // types: t the instruction's last type modifier; s the one before it (cvt is "d:s, a:t"); w twice t's width;

@@ -179,7 +179,8 @@ bool may_run_in_parallel(const Launch& launch) {
     return std::any_of(code.calls.begin(), code.calls.end(),
                        [](const Call& call) { return call.builtin == Builtin::vprintf; });
   });
-  return !image.order_matters && !prints && !(launch.checks.races && image.orders_memory);
+  return !image.order_matters && !image.has_arrivals && !prints &&
+         !(launch.checks.races && image.orders_memory);
 }
 
 std::uint64_t run_blocks_in_parallel(Launch& launch, std::uint64_t blocks, unsigned threads) {

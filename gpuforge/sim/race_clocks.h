@@ -96,6 +96,10 @@ class BlockClocks {
   void leave(std::uint32_t warp, Mask mask, Mask live, int barrier);
   void fence(std::uint32_t warp, Mask mask, Mask live, Fence fence, bool device, Stamp& now);
 
+  // What all these lanes know, themselves up to now included; and the other way round.
+  KnowledgePtr give(std::uint32_t warp, Mask mask, Mask live, Stamp& now);
+  void take(std::uint32_t warp, Mask mask, Mask live, const KnowledgePtr& what);
+
   Handed handed(std::uint32_t warp, int lane, int kind) const;             // by a strong write of this lane
   KnowledgePtr everything(std::uint32_t warp, int lane, Stamp now) const;  // by a releasing write
   // A strong read of this lane found that.

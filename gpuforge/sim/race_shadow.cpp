@@ -1,5 +1,6 @@
 #include "gpuforge/sim/race_shadow.h"
 
+#include <algorithm>
 #include <bit>
 #include <new>
 
@@ -58,6 +59,13 @@ void SharedShadow::split(int new_shift) {
   apart = std::move(finer);
   cells *= factor;
   shift = new_shift;
+}
+
+void SharedShadow::forget(std::size_t first, std::size_t count) {
+  std::fill_n(&write_stamp[first], count, 0u);
+  for (SharedRows& row : rows)
+    if (row.stamp != nullptr)
+      for (std::uint32_t warp = 0; warp < warps; ++warp) std::fill_n(&row.stamp[at(warp, first)], count, 0u);
 }
 
 Stamp SharedShadow::lane_stamp(RowKind kind, std::uint32_t warp, std::size_t cell, int lane) const {

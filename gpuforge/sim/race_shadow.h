@@ -56,6 +56,8 @@ struct SharedShadow {
       if (row.chunk[from] > known) return false;
     return true;
   }
+  // As if nobody had touched these cells.
+  void forget(std::size_t first, std::size_t count);
   // The stamp of one of the lanes of an entry.
   Stamp lane_stamp(RowKind kind, std::uint32_t warp, std::size_t cell, int lane) const;
   // Adds a lane's access to an entry of its warp.

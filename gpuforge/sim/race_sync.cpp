@@ -228,6 +228,33 @@ void BlockClocks::acquire(std::uint32_t warp, Mask mask, Mask live, int kind, bo
   });
 }
 
+KnowledgePtr BlockClocks::give(std::uint32_t warp, Mask mask, Mask live, Stamp& now) {
+  WarpClock& clock = warps_[warp];
+  exact_ = true;
+  ++clock.version;
+  const Stamp at = now++;
+  clock.last_event = at;
+  KnowledgePtr all;
+  if (!covers(mask, live)) {
+    each_lane(mask, [&](std::size_t lane) { all = join(all, everything(warp, static_cast<int>(lane), at)); });
+    return all;
+  }
+  std::vector<Stamp> stamps(known(warp), known(warp) + count_);
+  stamps[warp] = at;
+  all = join(leaf(std::move(stamps), {}), clock.common);
+  if (clock.lanes != nullptr)
+    each_lane(mask & clock.lanes->with_more,
+              [&](std::size_t lane) { all = join(all, clock.lanes->more[lane]); });
+  return all;
+}
+
+void BlockClocks::take(std::uint32_t warp, Mask mask, Mask live, const KnowledgePtr& what) {
+  if (what == nullptr) return;
+  exact_ = true;
+  if (covers(mask, live)) return learn_common(warp, what);
+  each_lane(mask, [&](std::size_t lane) { learn(warp, static_cast<int>(lane), what); });
+}
+
 void BlockClocks::fence(std::uint32_t warp, Mask mask, Mask live, Fence fence, bool device, Stamp& now) {
   WarpClock& clock = warps_[warp];
   clock.rare = true;

@@ -287,6 +287,39 @@ void RaceDetector::fence(Warp& warp, Mask mask, Fence fence, Scope scope) {
   state.races_of(*warp.block).clocks.fence(warp.index, mask, warp.live, fence, device_wide(scope), state.now);
 }
 
+void RaceDetector::give(Warp& warp, Mask mask, Given& to) {
+  State& state = *state_;
+  if (state.now > kLastStamp) state.off = true;
+  if (state.off) return;
+  state.releases = true;
+  if (warp.block->cluster != nullptr) state.across = true;
+  pass_on(state.races_of(*warp.block).clocks.give(warp.index, mask, warp.live, state.now), to);
+}
+
+void RaceDetector::take(Warp& warp, Mask mask, const Given& from) {
+  State& state = *state_;
+  if (state.off || mask == 0) return;
+  state.races_of(*warp.block).clocks.take(warp.index, mask, warp.live, from);
+}
+
+void RaceDetector::pass_on(const Given& from, Given& to) {
+  to = join(from, to);
+}
+
+void RaceDetector::copy_starts(Warp& warp, const Op* op, int lane, std::uint64_t offset,
+                               std::uint32_t bytes) {
+  State& state = *state_;
+  if (state.off) return;
+  BlockRaces& block = state.races_of(*warp.block);
+  SharedShadow& shadow = block.shared;
+  std::uint64_t at[kLanes];
+  at[lane] = offset;
+  const Access access{.address = at, .lanes = Mask{1} << lane, .bytes = bytes, .writes = true, .op = op};
+  const std::size_t first = offset >> shadow.shift, count = bytes >> shadow.shift;
+  state.check_shared(block, warp, access, lane, first, count);
+  shadow.forget(first, count);
+}
+
 std::uint64_t RaceDetector::stamps() const {
   return state_->now;
 }

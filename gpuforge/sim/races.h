@@ -15,6 +15,7 @@ namespace gpuforge::sim {
 
 struct Warp;
 class Block;
+class Knowledge;  // race_clocks.h
 struct Launch;
 
 enum class Fence : std::uint8_t { acquire, release, acq_rel, sc };
@@ -40,6 +41,14 @@ class RaceDetector {
   void barrier_completed(Block& block, int barrier, bool waited_for_all);
   void barrier_leave(Warp& warp, Mask mask, int barrier);
   void fence(Warp& warp, Mask mask, Fence fence, Scope scope);
+  // What these lanes know is known as well to whoever takes it from there.
+  using Given = std::shared_ptr<const Knowledge>;
+  void give(Warp& warp, Mask mask, Given& to);
+  void take(Warp& warp, Mask mask, const Given& from);
+  void pass_on(const Given& from, Given& to);
+  // Something is to come to these bytes of the warp's own block by itself: the lane must know of all accesses
+  // so far. Who touches them later is not judged by them any more.
+  void copy_starts(Warp& warp, const Op* op, int lane, std::uint64_t offset, std::uint32_t bytes);
 
   // Accesses that have passed the bounds check, told before the bytes move.
   void shared(Warp& warp, const Access& access);

@@ -24,6 +24,7 @@ struct SiteReport {
 struct LaunchReport {
   std::string kernel;
   Index3 grid{1, 1, 1};
+  Index3 cluster{1, 1, 1};
   Index3 block{1, 1, 1};
   std::uint64_t shared_bytes = 0;
   double seconds = 0;

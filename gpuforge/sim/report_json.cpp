@@ -117,6 +117,7 @@ std::string LaunchReport::json() const {
   out.set("kernel", kernel);
   out.set("kernel_name", readable_name(kernel));
   out.set("grid", to_json(grid));
+  if (cluster != Index3{1, 1, 1}) out.set("cluster", to_json(cluster));
   out.set("block", to_json(block));
   out.set("shared_bytes", shared_bytes);
   out.set("seconds", seconds);

@@ -338,6 +338,7 @@ std::string LaunchReport::text(int width) const {
       findings.begin(), findings.end(), [](const Finding& found) { return !found.suppressed; }));
   std::string head =
       format_text("kernel {}, grid {}, block {}", readable_name(kernel), sim::text(grid), sim::text(block));
+  if (cluster != Index3{1, 1, 1}) head += format_text(", cluster {}", sim::text(cluster));
   if (shared_bytes > 0) head += format_text(", {} of shared memory", plural(shared_bytes, "byte"));
   std::string out;
   append_wrapped(out, format_text("{}: {}", head, plural(unsuppressed, "finding")), 0, columns_wide);

@@ -1,4 +1,6 @@
 // Where findings get their place, thread and kernel from.
+#include <utility>
+
 #include "gpuforge/sim/block.h"
 #include "gpuforge/sim/program.h"
 
@@ -48,6 +50,10 @@ Finding* report(Warp& warp, const Op* op, FindingKind kind, int lane, bool fatal
   finding->thread = thread_index(launch, warp.index * kLanes + static_cast<std::uint32_t>(lane));
   if (other_site != kNoSite) finding->other = place_of(launch, other_site);
   return finding;
+}
+
+void report_wrong(Warp& warp, const Op* op, FindingKind kind, int lane, std::string message) {
+  if (Finding* finding = report(warp, op, kind, lane, true)) finding->message = std::move(message);
 }
 
 }  // namespace gpuforge::sim

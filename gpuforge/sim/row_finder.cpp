@@ -36,6 +36,7 @@ bool operand_fits(OperandKind kind, const ptx::Operand& operand) {
     case OperandKind::strict_vector:  // a name may be a vector register; the lister knows
       return is<ptx::Vector>(operand) || is<ptx::Name>(operand);
     case OperandKind::address:
+    case OperandKind::address_register:
       return is<ptx::Address>(operand);
     case OperandKind::constant:
       return is<ptx::Constant>(operand);

@@ -50,11 +50,14 @@ class TestRun {
     for (const auto& buffer : buffers_) addresses.push_back(reinterpret_cast<std::uint64_t>(buffer->data()));
     std::vector<const void*> arguments;
     for (const std::uint64_t& address : addresses) arguments.push_back(&address);
-    return launch(*program_, "k", {grid, block, shared}, arguments, options);
+    return launch(*program_, "k",
+                  {.grid = grid, .block = block, .dynamic_shared_bytes = shared, .cluster = cluster},
+                  arguments, options);
   }
   const Program& program() const { return *program_; }
 
   Options options;
+  Index3 cluster{1, 1, 1};
 
  private:
   std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();

@@ -5,6 +5,7 @@
 
 #include "gpuforge/base/format.h"
 #include "gpuforge/sim/barrier.h"
+#include "gpuforge/sim/cluster.h"
 #include "gpuforge/sim/converge.h"
 #include "gpuforge/sim/fragments.h"
 
@@ -75,8 +76,9 @@ bool force_one(Warp& warp) {
 }
 
 bool waits_for_others(const Warp& warp) {
-  return std::any_of(warp.fragments.begin(), warp.fragments.end(),
-                     [](const Fragment& one) { return one.wait == Wait::barrier; });
+  return std::any_of(warp.fragments.begin(), warp.fragments.end(), [](const Fragment& one) {
+    return one.wait == Wait::barrier || one.wait == Wait::cluster || one.wait == Wait::arrivals;
+  });
 }
 
 bool runnable(const Warp& warp) {
@@ -115,19 +117,33 @@ std::string who_waits(const Block& block) {
   return all;
 }
 
-void report_deadlock(Block& block) {
+}  // namespace
+
+bool can_go_on(const Block& block) {
+  return !block.arrivals.under_way.empty() || std::any_of(block.warps.begin(), block.warps.end(), runnable);
+}
+
+bool end_a_wait(Block& block) {
+  return time_out(block) ||
+         std::any_of(block.warps.begin(), block.warps.end(), [](Warp& warp) { return force_one(warp); });
+}
+
+bool report_deadlock(Block& block) {
+  if (report_lost_barrier(block)) return true;
   for (Warp& warp : block.warps) {
     if (warp.fragments.empty()) continue;
     const Fragment& first = warp.fragments.front();
     warp.frame = first.frame;
     const int lane = std::countr_zero(first.lanes);
-    if (Finding* finding = report(warp, standing_at(first), FindingKind::deadlock, lane, true))
+    if (Finding* finding = report(warp, standing_at(first), FindingKind::deadlock, lane, true)) {
       finding->message = format_text("every thread left waits for another: {}", who_waits(block));
-    return;
+      if (const std::string missing = missing_arrivals(block); !missing.empty())
+        finding->message += "; " + missing;
+    }
+    return true;
   }
+  return false;
 }
-
-}  // namespace
 
 bool refuel(Warp& warp, const Op* op) {
   Launch& launch = *warp.block->launch;
@@ -159,6 +175,7 @@ void lanes_exited(Warp& warp, Mask lanes) {
   stop_waiting_for(warp, lanes);
   join_converging(warp);
   complete_barriers(*warp.block);
+  complete_cluster_barrier(*warp.block);
 }
 
 void charge(Warp& warp) {
@@ -206,10 +223,10 @@ bool run_block(Block& block, bool may_yield) {
     }
     if (all_done) return true;
     if (!progress) {
-      progress =
-          std::any_of(block.warps.begin(), block.warps.end(), [](Warp& warp) { return force_one(warp); });
-      if (!progress) {
-        if (!report_lost_barrier(block)) report_deadlock(block);
+      if (deliver_one(block)) continue;
+      if (block.cluster != nullptr) return false;
+      if (!end_a_wait(block)) {
+        report_deadlock(block);
         return true;
       }
     }

@@ -12,6 +12,7 @@
 #include "gpuforge/sim/address.h"
 #include "gpuforge/sim/block_queue.h"
 #include "gpuforge/sim/block_state.h"
+#include "gpuforge/sim/cluster.h"
 #include "gpuforge/sim/order_check.h"
 #include "gpuforge/sim/parallel_blocks.h"
 #include "gpuforge/sim/program.h"
@@ -105,6 +106,7 @@ Launch make_launch(const Program& program, const Image& image, std::string_view 
   state.image = &image;
   state.grid = geometry.grid;
   state.block = geometry.block;
+  state.cluster = geometry.cluster;
   state.multiprocessors = geometry.multiprocessors;
   state.threads_per_block = static_cast<std::uint32_t>(count(geometry.block));
   const std::size_t shared = geometry.dynamic_shared_bytes == 0
@@ -134,6 +136,11 @@ void run(Launch& state, const Options& options) {
   state.races = races.get();
   state.schedule_seed = options.schedule_seed;
   std::uint64_t done = 0;
+  if (blocks_of(state.cluster) > 1) {
+    run_clusters(state, options.schedule_seed);
+    state.races = nullptr;
+    return;
+  }
   if (threads > 1 && options.schedule_seed == 0 && may_run_in_parallel(state))
     done = run_blocks_in_parallel(state, blocks, threads);
   run_blocks(state, done, blocks, options.schedule_seed);
@@ -197,6 +204,12 @@ LaunchReport launch(const Program& program, std::string_view entry, const Geomet
   if (threads == 0 || threads > 1024 || count(geometry.grid) == 0)
     throw Error(ErrorCode::invalid_argument,
                 format_text("kernel {}: a grid of at least 1 block of 1 to 1024 threads is expected", entry));
+  const Index3 &grid = geometry.grid, &cluster = geometry.cluster;
+  if (count(cluster) == 0 || count(cluster) > kMostClusterBlocks || grid.x % cluster.x != 0 ||
+      grid.y % cluster.y != 0 || grid.z % cluster.z != 0)
+    throw Error(ErrorCode::invalid_argument,
+                format_text("kernel {}: a grid of whole clusters of 1 to {} blocks is expected", entry,
+                            kMostClusterBlocks));
   const std::size_t shared = image->dynamic_shared_offset + geometry.dynamic_shared_bytes;
   if (geometry.dynamic_shared_bytes > (std::size_t{1} << 20) || shared > (std::size_t{1} << 20))
     throw Error(ErrorCode::invalid_argument,
@@ -220,6 +233,7 @@ LaunchReport launch(const Program& program, std::string_view entry, const Geomet
   if (state.cancelled) throw Error(ErrorCode::unavailable, format_text("kernel {} was cancelled", entry));
   report.kernel = entry;
   report.grid = geometry.grid;
+  report.cluster = geometry.cluster;
   report.block = geometry.block;
   report.shared_bytes = state.shared_bytes;
   report.host_threads = state.host_threads;

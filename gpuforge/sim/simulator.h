@@ -74,6 +74,7 @@ struct Geometry {
   Index3 grid{1, 1, 1};
   Index3 block{1, 1, 1};
   std::size_t dynamic_shared_bytes = 0;
+  Index3 cluster{1, 1, 1};  // blocks that can reach each other's shared memory; the grid is whole ones
   std::uint32_t multiprocessors = 132;  // what %nsmid says
   bool cooperative = false;             // blocks may wait for each other: there is a grid barrier
 };

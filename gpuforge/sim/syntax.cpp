@@ -91,6 +91,8 @@ OperandSyntax compile_operand(std::string_view text) {
     operand.kind = OperandKind::strict_vector;
   else if (kind == "[m]")
     operand.kind = OperandKind::address;
+  else if (kind == "[a]")
+    operand.kind = OperandKind::address_register;
   else if (kind == "cc")
     operand.kind = OperandKind::carry;
   else if (kind == "n")

@@ -19,6 +19,7 @@ enum class OperandKind : std::uint8_t {
   vector,                     // v
   strict_vector,              // V
   address,                    // [m]: no slot
+  address_register,           // [a]
   carry,                      // cc: a slot, nothing in the text
   constant,                   // n: no slot
 };

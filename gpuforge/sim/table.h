@@ -26,9 +26,12 @@ std::span<const OpcodeRow> convert_rows();     // cvt, every pair of types; fp8 
 std::span<const OpcodeRow> load_store_rows();  // ld ldu st, prefetch and what is accepted and does nothing
 std::span<const OpcodeRow> atomic_rows();      // atom red
 // beside the executor
-std::span<const OpcodeRow> warp_rows();     // shfl vote match redux activemask elect bar.warp.sync
-std::span<const OpcodeRow> barrier_rows();  // bar barrier
-std::span<const OpcodeRow> control_rows();  // bra brx call ret exit alloca trap, fence membar, nanosleep
+std::span<const OpcodeRow> warp_rows();        // shfl vote match redux activemask elect bar.warp.sync
+std::span<const OpcodeRow> barrier_rows();     // bar barrier
+std::span<const OpcodeRow> mbarrier_rows();    // mbarrier
+std::span<const OpcodeRow> cluster_rows();     // barrier.cluster mapa getctarank
+std::span<const OpcodeRow> async_copy_rows();  // st.async, cp.async.bulk to shared memory, their fences
+std::span<const OpcodeRow> control_rows();     // bra brx call ret exit alloca trap, fence membar, nanosleep
 
 std::vector<std::span<const OpcodeRow>> opcode_families();
 // The table as docs/sim.md has it.

@@ -24,6 +24,9 @@ std::vector<Family> families() {
           {"Atomics", atomic_rows()},
           {"Warp", warp_rows()},
           {"Barriers", barrier_rows()},
+          {"Barriers in memory", mbarrier_rows()},
+          {"Clusters", cluster_rows()},
+          {"Asynchronous copies", async_copy_rows()},
           {"Control, fences, others", control_rows()}};
 }
 

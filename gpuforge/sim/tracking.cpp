@@ -7,6 +7,7 @@
 #include "gpuforge/sim/control.h"
 #include "gpuforge/sim/fragments.h"
 #include "gpuforge/sim/marks.h"
+#include "gpuforge/sim/opcode.h"
 #include "gpuforge/sim/written.h"
 
 namespace gpuforge::sim {
@@ -54,6 +55,11 @@ void start_tracking(Warp& warp) {
 void report_use(Warp& warp, const Op* op, Mask lanes, std::string_view use) {
   if (Finding* finding = report(warp, op, FindingKind::uninitialized, std::countr_zero(lanes), false))
     finding->message = format_text("{} depends on a value that was never written", use);
+}
+
+void check_use(Warp& warp, const Op* op, int slot, std::string_view use) {
+  if (warp.mode != Mode::tracked || op->operand[static_cast<std::size_t>(slot)] == kNoOperand) return;
+  if (const Mask lanes = uninitialized_lanes(warp, op, slot); lanes != 0) report_use(warp, op, lanes, use);
 }
 
 Mask uninitialized_lanes(const Warp& warp, const Op* op, int slot) {

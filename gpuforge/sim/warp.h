@@ -22,6 +22,8 @@ enum class Wait : std::uint8_t {
   converge,   // at an .aligned instruction, for the rest of the warp
   warp_sync,  // at a .sync instruction, for the other lanes of its mask
   barrier,    // arrived at a barrier of the block
+  cluster,    // at the cluster's barrier, for the threads of other blocks as well
+  arrivals,   // for an mbarrier
 };
 struct Fragment {
   const Op* next = nullptr;
@@ -29,6 +31,7 @@ struct Fragment {
   Frame* frame = nullptr;
   Wait wait = Wait::ready;
   bool forced = false;       // reported already: runs without waiting for anybody
+  bool timed_out = false;    // arrivals: its wait ends without a reason
   Mask sync_mask = 0;        // warp_sync: whom it waits for
   Mask beside = 0;           // lanes that came to the same .sync instruction with it, but with another mask
   std::uint8_t barrier = 0;  // barrier: which
@@ -61,6 +64,7 @@ struct alignas(64) Warp {
   bool forced = false;       // the current fragment's Fragment::forced
   Mask beside = 0;           // the current fragment's Fragment::beside
   bool starting = false;     // has not run yet
+  bool timed_out = false;    // the current fragment's Fragment::timed_out, until its wait has seen it
   bool sticky = false;       // the current fragment keeps its turn although others stand before it
   std::uint32_t turn = 0;    // blocks entered in this turn
   Mask existing = 0;         // lanes the block has

@@ -177,10 +177,12 @@ class RunOnSim(CliTest):
         for wrong in (["--suppress", "a.cu"], ["--schedule", "x"], ["--schedules", "-1"], ["--max-steps", "0"]):
             self.error("run", self.saxpy(), "--device", "sim", "--grid", "1", "--block", "32", *self.GOOD, *wrong, code=2)
 
-    def test_clusters_are_said_to_be_missing(self):
-        message = self.error("run", self.saxpy(), "--device", "sim", "--grid", "2", "--block", "32", "--cluster", "2", *self.GOOD,
-                             code=2)
-        self.assertIn("no clusters yet", message)
+    def test_blocks_in_clusters(self):
+        grid = ["--grid", "2", "--block", "32", "--cluster", "2", *self.GOOD]
+        result = self.run_cli("run", self.saxpy(), "--device", "sim", *grid, "--report")
+        self.assertRegex(result.stdout + result.stderr, r"cluster\s+\(2, 1, 1\)")
+        message = self.error("run", self.saxpy(), "--device", "sim:sm_86", *grid, code=2)
+        self.assertIn("this device has no clusters (SM 90 or newer has)", message)
 
 
 class Listing(CliTest):

@@ -292,10 +292,13 @@ class Sim(CliTest):
                                (["--kernel", "softmax"], "launches no kernel"), (["--device", "cpu"], "use --device sim")):
             self.assertIn(message, self.error("profile", "sim", "copy_transpose", *words, code=2), words)
 
-    def test_a_kernel_of_clusters_needs_a_gpu(self):
+    def test_a_kernel_of_clusters(self):
         cluster = [word for value in ("cluster=4", "threads=512", "items=64", "vector=8", "rows=1") for word in ("--set", value)]
-        message = self.error("profile", "sim", "softmax_online", "--dtype", "f16", "--shape", "4x131072", *cluster, code=3)
-        self.assertIn("cluster=4 needs a GPU that has clusters of blocks (SM 90 or newer); sim has none", message)
+        words = ["softmax_online", "--dtype", "f16", "--shape", "4x131072", *cluster]
+        report = self.run_cli("profile", "sim", *words).stdout
+        self.assertIn("moved 2.0 MiB, 1.00 of the least", report)
+        message = self.error("profile", "sim", *words, "--device", "sim:sm_86", code=3)
+        self.assertIn("cluster=4 needs a GPU that has clusters of blocks (SM 90 or newer); sim:sm_86 has none", message)
 
 
 cli_case.main()

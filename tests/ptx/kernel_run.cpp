@@ -60,7 +60,8 @@ sim::LaunchReport SimModule::run(std::string_view entry, const Shape& shape, std
     std::memcpy(values.data() + i * kLargestParameter, &addresses[i], sizeof(addresses[i]));
     parameters.push_back(values.data() + i * kLargestParameter);
   }
-  const sim::Geometry geometry{.grid = {shape.blocks, 1, 1}, .block = {shape.threads, 1, 1}};
+  const sim::Geometry geometry{
+      .grid = {shape.blocks, 1, 1}, .block = {shape.threads, 1, 1}, .cluster = {shape.cluster, 1, 1}};
   sim::LaunchReport report = sim::launch(*program_, entry, geometry, parameters, options);
   for (std::size_t i = 0; i < buffers.size(); ++i)
     buffers[i].assign(placed[i]->bytes().begin(), placed[i]->bytes().end());
@@ -86,7 +87,8 @@ void GpuModule::run(std::string_view entry, const Shape& shape, std::vector<Byte
     stream_->copy_to_device(addresses[i], buffers[i].data(), buffers[i].size());
     parameters.push_back(&addresses[i]);
   }
-  const device::LaunchConfig config{.grid = {shape.blocks, 1, 1}, .block = {shape.threads, 1, 1}};
+  const device::LaunchConfig config{
+      .grid = {shape.blocks, 1, 1}, .block = {shape.threads, 1, 1}, .cluster = {shape.cluster, 1, 1}};
   stream_->launch(*function, config, parameters);
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     stream_->copy_to_host(buffers[i].data(), addresses[i], buffers[i].size());

@@ -18,6 +18,7 @@ using Bytes = std::vector<std::byte>;
 struct Shape {
   std::uint32_t blocks = 1;
   std::uint32_t threads = 32;
+  std::uint32_t cluster = 1;  // blocks of one
 };
 
 class SimModule {

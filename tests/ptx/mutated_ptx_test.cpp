@@ -26,7 +26,7 @@ TEST(MutatedPtx, FilesOfThisFolderNeverCrash) {
     const PtxCase test = read_case(file.path, file.text);
     std::vector<Bytes> buffers;
     for (const Argument& argument : test.arguments) buffers.push_back(argument.bytes);
-    const Shape shape{test.grid.x, test.block.x};
+    const Shape shape{test.grid.x, test.block.x, test.cluster.x};
     run_mutants(test.name, test.text, test.entry, shape, buffers, kMutantsPerFile, &counts);
   }
   // Most changes are fatal, but not all, or nothing beyond the parser was tested.

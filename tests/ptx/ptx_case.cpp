@@ -133,6 +133,8 @@ class Head {
       case_.grid = extent(values);
     } else if (key[0] == "block") {
       case_.block = extent(values);
+    } else if (key[0] == "cluster") {
+      case_.cluster = extent(values);
     } else if (key[0] == "shared") {
       case_.dynamic_shared_bytes = static_cast<std::size_t>(number(values[0]));
     } else if (key[0] == "sim-only") {

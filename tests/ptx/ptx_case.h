@@ -57,6 +57,7 @@ struct PtxCase {
   std::string entry;
   Extent grid;
   Extent block;
+  Extent cluster;
   std::size_t dynamic_shared_bytes = 0;
   std::vector<Argument> arguments;
   std::string sim_only;               // why it does not run on a GPU; empty: it does

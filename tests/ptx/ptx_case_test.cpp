@@ -45,11 +45,13 @@ std::string compared(const Argument& argument, const std::vector<T>& found) {
 }
 
 TEST(PtxCase, ReadsGeometryAndNames) {
-  const PtxCase test = read("// grid: 2 3\n// block: 32\n// shared: 512\n// expect: race\n// in a u32: 1\n");
+  const PtxCase test =
+      read("// grid: 2 3\n// cluster: 2\n// block: 32\n// shared: 512\n// expect: race\n// in a u32: 1\n");
   EXPECT_EQ(test.name, "some");
   EXPECT_EQ(test.entry, "only");
   EXPECT_EQ(test.grid.y, 3u);
   EXPECT_EQ(test.grid.z, 1u);
+  EXPECT_EQ(test.cluster.x, 2u);
   EXPECT_EQ(test.block.x, 32u);
   EXPECT_EQ(test.dynamic_shared_bytes, 512u);
   EXPECT_EQ(test.target, 90);

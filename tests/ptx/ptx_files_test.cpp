@@ -62,7 +62,8 @@ void run_on_sim(const PtxCase& test, const sim::Options& options) {
   }
   const sim::Geometry geometry{.grid = {test.grid.x, test.grid.y, test.grid.z},
                                .block = {test.block.x, test.block.y, test.block.z},
-                               .dynamic_shared_bytes = test.dynamic_shared_bytes};
+                               .dynamic_shared_bytes = test.dynamic_shared_bytes,
+                               .cluster = {test.cluster.x, test.cluster.y, test.cluster.z}};
   const sim::LaunchReport report = sim::launch(*program, test.entry, geometry, parameters, options);
   std::set<std::string> found;
   for (const sim::Finding& finding : report.findings) found.emplace(sim::name(finding.kind));
@@ -92,7 +93,8 @@ void run_on_gpu(const PtxCase& test, device::Device& device) {
   }
   const device::LaunchConfig config{.grid = {test.grid.x, test.grid.y, test.grid.z},
                                     .block = {test.block.x, test.block.y, test.block.z},
-                                    .dynamic_shared_bytes = test.dynamic_shared_bytes};
+                                    .dynamic_shared_bytes = test.dynamic_shared_bytes,
+                                    .cluster = {test.cluster.x, test.cluster.y, test.cluster.z}};
   stream->launch(*function, config, parameters);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     if (test.arguments[i].by_value) continue;

@@ -23,6 +23,7 @@ constexpr std::string_view kNewer = "not on an H200";
 constexpr std::string_view kPaired = "needs a partner: tests/ptx has it";
 constexpr std::string_view kOpen = "the manual leaves the result open";
 constexpr std::string_view kAddress = "its result is an address; every kernel starts with it";
+constexpr std::string_view kArrivals = "needs others around it that fit: tests/ptx has them";
 constexpr std::array kExclusions = {
     Exclusion{"div.approx", kApprox},
     Exclusion{"div.full", kApprox},
@@ -71,6 +72,14 @@ constexpr std::array kExclusions = {
     Exclusion{"isspacep(.param", "parameters are read at the start only: tests/ptx has it"},
     Exclusion{"bar[.cta].arrive", kPaired},
     Exclusion{"barrier[.cta].arrive", kPaired},
+    Exclusion{"mbarrier.", kArrivals},
+    Exclusion{"barrier.cluster.", kArrivals},
+    Exclusion{"mapa", kArrivals},
+    Exclusion{"getctarank", kArrivals},
+    Exclusion{"st.async", kArrivals},
+    Exclusion{"cp.async.bulk(.shared", kArrivals},
+    Exclusion{"fence.mbarrier_init", kArrivals},
+    Exclusion{"fence.proxy.async", kArrivals},
     Exclusion{"trap", "ends the kernel"},
     Exclusion{"brkpt", "for a debugger"},
     Exclusion{"pmevent", "for a profiler"},
@@ -232,6 +241,8 @@ class Writer {
       case OperandKind::address:
         address_written_ = true;
         return address();
+      case OperandKind::address_register:  // of instructions that need others around them
+        return {};
       case OperandKind::constant:
         return format_text("{}", random_.below(256));
       case OperandKind::source:

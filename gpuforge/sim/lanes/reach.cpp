@@ -488,6 +488,8 @@ bool mark_lane(Warp& warp, const Op* op, const Request& request, int lane, const
   const std::uint64_t all = low_bits(request.bytes);
   const std::uint64_t written = bits_at(bits, first) & all;
   if (written == all) return false;
+  if (bits == warp.block->shared_initialized && met_on_its_way(warp, op, lane, first, request.bytes))
+    return false;
   if (request.use == Use::read) {
     const auto& partly = warp.block->partly_written;
     std::uint8_t unwritten[32] = {};
