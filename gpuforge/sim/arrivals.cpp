@@ -71,8 +71,7 @@ bool met_on_its_way(Warp& warp, const Op* op, int lane, std::uint64_t offset, st
           thread_index(*warp.block->launch, one.warp->index * kLanes + static_cast<std::uint32_t>(one.lane));
       finding->message = format_text(
           "thread {} reads {} bytes of shared memory at offset {} that are still on their way, with no wait "
-          "for "
-          "the mbarrier at offset {}, which counts them",
+          "for the mbarrier at offset {}, which counts them",
           text(finding->thread), bytes, offset, one.barrier);
     }
     return true;

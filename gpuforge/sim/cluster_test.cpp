@@ -245,6 +245,22 @@ TEST(SimArrivals, WhoOnlyAsksGetsItAsWell) {
   EXPECT_EQ(words.front(), 3u);
 }
 
+// However many clusters have read a word, a write by a later one is a race with them; those that a block has
+// met at its cluster's barrier are not.
+TEST(SimArrivals, ClustersAreToldApartHoweverManyThereAre) {
+  const std::string body =
+      "ld.global.u32 %r9, [%d1]; barrier.cluster.arrive; barrier.cluster.wait; mov.u32 %r5, %ctaid.x;\n"
+      "mov.u32 %r6, %nctaid.x; sub.u32 %r6, %r6, 1; setp.eq.u32 %p2, %r5, %r6;\n"
+      "and.pred %p2, %p2, %p0; @%p2 st.global.u32 [%d1], 7;";
+  for (const std::uint32_t blocks : {2u, 4u, 10000u}) {
+    TestRun test(kernel(body));
+    test.words(1);
+    test.cluster = {2, 1, 1};
+    const LaunchReport report = test.run({blocks, 1, 1}, {1, 1, 1});
+    EXPECT_EQ(report.races(), blocks == 2 ? 0u : 1u) << blocks << report.text();
+  }
+}
+
 TEST(SimArrivals, AGridIsOfWholeClusters) {
   TestRun test(kernel("st.global.u32 [%d0], %r0;"));
   test.words(32);

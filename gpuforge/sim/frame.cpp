@@ -213,9 +213,10 @@ void fill_special(const Warp& warp, const Frame& frame, const SpecialRow& specia
 void start_frame(Warp& warp, Frame& frame) {
   for (const SpecialRow& special : frame.code->specials)
     if (!frame.started || differs_by_block(special.which)) fill_special(warp, frame, special);
-  for (const ConstantMask& mask : frame.code->constant_masks) {
-    const Mask value = blocks_of(warp.block->launch->cluster) > 1 ? kAllLanes : 0;
-    if (mask.of_cluster && !frame.started) std::memcpy(frame.rows.data() + mask.offset, &value, 4);
+  if (!frame.started) {
+    const Mask in_clusters = blocks_of(warp.block->launch->cluster) > 1 ? kAllLanes : 0;
+    for (const ConstantMask& mask : frame.code->constant_masks)
+      if (mask.of_cluster) std::memcpy(frame.rows.data() + mask.offset, &in_clusters, 4);
   }
   frame.started = true;
   if (warp.block->uses_stack) frame.stack.fill(frame.local_base + frame.code->local_bytes);

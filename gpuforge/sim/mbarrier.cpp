@@ -267,10 +267,9 @@ MBarrier* find_mbarrier(Warp& warp, const Op* op, int lane, Block& block, std::u
   if (found == block.arrivals.barriers.end()) {
     report_wrong(
         warp, op, FindingKind::barrier, lane,
-        format_text(
-            "there is no mbarrier at offset {} of the shared memory of block {}: no mbarrier.init has "
-            "made one yet",
-            offset, text(block.index)));
+        format_text("there is no mbarrier at offset {} of the shared memory of block {}: no mbarrier.init "
+                    "has made one yet",
+                    offset, text(block.index)));
     return nullptr;
   }
   std::uint64_t word = 0;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 
 #include "gpuforge/sim/race_state.h"
@@ -239,6 +240,7 @@ void RaceDetector::State::put(const BlockRaces& block, std::uint64_t& key, Mask&
     list.push_back({serial, moment.now, bits, moment.kept_who()});
     ++listed;
   }
+  forget_ended_clusters(list);
   key = mine;
   const bool too_many = list.size() > kMostAccessors || listed > kMostListed;
   if (list.size() > 1 && !too_many) {
@@ -252,6 +254,17 @@ void RaceDetector::State::put(const BlockRaces& block, std::uint64_t& key, Mask&
   free_lists.push_back(lanes);
   lanes = alone;
   who = moment.kept_who(too_many ? Kept::many_blocks : Kept::one_warp);
+}
+
+// Nobody will know of them any more: one of their accesses, the last, stands for all.
+void RaceDetector::State::forget_ended_clusters(std::vector<Accessor>& list) {
+  if (beyond_clusters) return;
+  const auto ended = std::count_if(list.begin(), list.end(),
+                                   [&](const Accessor& one) { return one.serial < cluster_first; });
+  if (ended < 2) return;
+  std::ptrdiff_t left = ended;
+  listed -= static_cast<std::size_t>(ended - 1);
+  std::erase_if(list, [&](const Accessor& one) { return one.serial < cluster_first && --left > 0; });
 }
 
 std::uint32_t RaceDetector::State::keep_list(std::vector<Accessor> list) {

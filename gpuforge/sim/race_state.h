@@ -67,6 +67,8 @@ struct RaceDetector::State {
   bool off = false;                   // out of stamps
   bool releases = false;              // there was a fence or a release
   bool across = false;                // blocks may be synchronising: unordered accesses are kept in lists
+  bool beyond_clusters = false;       // not only those of one cluster with each other
+  std::uint32_t cluster_first = 1;    // number of the running cluster's first block
   bool own_cells = false;             // launch.own has the cells
   std::uint32_t base = 1;             // number of the launch's first block
   std::uint32_t next = 1;             // number of the next block
@@ -119,6 +121,7 @@ struct RaceDetector::State {
                     std::size_t first, std::size_t count);
   void split(RacePage& page, int shift);
   std::uint32_t keep_list(std::vector<Accessor> list);
+  void forget_ended_clusters(std::vector<Accessor>& list);
   bool cells_known(const RacePage& page, std::size_t first, std::size_t count, const Access& access,
                    const Moment& moment) const;
   std::optional<Conflict> kept_conflict(const BlockRaces& block, std::uint32_t warp, int lane,

@@ -232,6 +232,7 @@ void RaceDetector::begin_block(Block& block) {
   }
   races->linear_index = block.linear_index;
   const auto warps = static_cast<std::uint32_t>(block.warps.size());
+  if (block.rank == 0 && blocks_of(state.launch.cluster) > 1) state.cluster_first = state.next;
   races->clocks.start(state.next++, warps, state.now);
   races->shared.prepare(warps, state.launch.shared_bytes);
   state.linear.push_back(block.linear_index);
@@ -283,7 +284,7 @@ void RaceDetector::fence(Warp& warp, Mask mask, Fence fence, Scope scope) {
   if (state.now > kLastStamp) state.off = true;
   if (state.off) return;
   state.releases = true;
-  if (device_wide(scope)) state.across = true;
+  if (device_wide(scope)) state.across = state.beyond_clusters = true;
   state.races_of(*warp.block).clocks.fence(warp.index, mask, warp.live, fence, device_wide(scope), state.now);
 }
 
@@ -344,7 +345,7 @@ void RaceDetector::global(Warp& warp, const Access& access, Allocation& allocati
   // Blocks that poll, acquire or release may order each other; plain atomics alone do not.
   if (access.order != Order::weak && device_wide(access.scope) &&
       (access.order != Order::relaxed || !access.writes))
-    state.across = true;
+    state.across = state.beyond_clusters = true;
   state.global(block, warp, access, *cells);
   if (access.order != Order::weak) state.synchronise(block, warp, access, state.locations);
 }
