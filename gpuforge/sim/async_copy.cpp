@@ -1,5 +1,6 @@
 // Instructions whose bytes come to shared memory some time later: st.async to a block of the cluster, and
 // bulk copies from global memory. Not before anybody could need them, so that who does not wait is found out.
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -15,6 +16,8 @@ namespace gpuforge::sim {
 namespace {
 
 constexpr std::uint32_t kUnit = 16;  // a bulk copy moves whole ones, from and to multiples
+constexpr std::uint32_t kNotedAtOnce =
+    1024;  // bytes, whose sectors are noted: what a warp's access has at most
 
 // The block that it goes to, with everything checked; nullptr after a finding.
 Block* find_target(Warp& warp, const Op* op, int lane, std::size_t barrier_slot, std::uint32_t alignment,
@@ -93,7 +96,8 @@ bool read_source(Warp& warp, const Op* op, int lane, std::uint64_t from, std::ui
     site.requested_bytes += bytes;
     site.useful_bytes += bytes;
     site.sectors += ((from + bytes - 1) >> 5) - (from >> 5) + 1;
-    launch.sectors.piece(op->site, *allocation, from, bytes);
+    for (std::uint32_t done = 0; done < bytes; done += kNotedAtOnce)
+      launch.sectors.piece(op->site, *allocation, from + done, std::min(kNotedAtOnce, bytes - done));
   }
   if (launch.races == nullptr) return true;
   std::uint64_t at[kLanes];

@@ -167,6 +167,19 @@ TEST(SimArrivals, WhatACopyBringsWasWrittenWhereItsSourceWas) {
   }
 }
 
+TEST(SimArrivals, EverySectorOfALongCopyIsCountedOnce) {
+  TestRun test(module_text(
+      "ld.param.u64 %d1, [a]; mov.u32 %r1, b; mov.u32 %r2, s; mbarrier.init.shared.b64 [%r1], 1;\n"
+      "mbarrier.arrive.expect_tx.shared.b64 _, [%r1], 8000;\n"
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%d1], 8000, [%r1];\n" +
+          std::string(kWait) + "ret;",
+      1, ".shared .align 16 .b8 b[16]; .shared .align 16 .b8 s[8192];"));
+  const auto address = reinterpret_cast<std::uintptr_t>(test.words(2000).data());
+  const LaunchReport report = test.run({1, 1, 1}, {1, 1, 1});
+  EXPECT_TRUE(report.clean()) << report.text();
+  EXPECT_EQ(report.least_read_sectors, (address + 8000 - 1) / 32 - address / 32 + 1);
+}
+
 // Each block of a cluster of 16 sends its number to every block; and all of them on several grids and orders.
 TEST(SimArrivals, EveryBlockHearsFromEveryOther) {
   const std::string body =
