@@ -166,7 +166,6 @@ int SimFunction::max_active_blocks(int threads_per_block, std::size_t dynamic_sh
                               facts_.static_shared_bytes + dynamic_shared_bytes, facts_.registers);
 }
 
-// What the kernel was compiled for, where the launch does not say.
 Dim3 SimFunction::cluster_of(const LaunchConfig& config) const {
   return config.cluster == Dim3{} && required_cluster_.x != 0 ? required_cluster_ : config.cluster;
 }

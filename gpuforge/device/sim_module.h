@@ -70,8 +70,9 @@ class SimFunction final : public Function {
   int max_active_clusters(const LaunchConfig& config) const override;
 
   const SimModule& module() const { return *module_; }
+  // What the kernel was compiled for, where the launch does not say.
   Dim3 cluster_of(const LaunchConfig& config) const;
-  // invalid_argument when it cannot be launched like this.
+  // invalid_argument or unsupported when it cannot be launched like this.
   void check(const LaunchConfig& config, std::span<void* const> parameters) const;
 
  private:

@@ -132,15 +132,14 @@ std::string missing_arrivals(const Block& block) {
   return all;
 }
 
-bool arrivals_over(Block& block) {
-  if (block.arrivals.under_way.empty() || block.launch->failed) return true;
+void arrivals_over(Block& block) {
+  if (block.arrivals.under_way.empty() || block.launch->failed) return;
   const Delivery& one = block.arrivals.under_way.front();
   tell(one, FindingKind::use_after_free, true,
        format_text(
            "{} bytes are on their way to offset {} of the shared memory of block {}, which ends and has not "
            "waited for them",
            one.bytes, one.to, text(block.index)));
-  return false;
 }
 
 }  // namespace gpuforge::sim

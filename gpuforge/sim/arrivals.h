@@ -60,7 +60,7 @@ bool deliver_one(Block& block);
 bool time_out(Block& block);
 // "the mbarrier at offset 8 waits for 1 arrival and 16 bytes": those whose phases are not over; empty: none.
 std::string missing_arrivals(const Block& block);
-// The block has ended. False after a finding: something was on its way to it.
-bool arrivals_over(Block& block);
+// The block has ended: a finding when something was on its way to it.
+void arrivals_over(Block& block);
 
 }  // namespace gpuforge::sim

@@ -137,25 +137,12 @@ const Op* copy(Warp& warp, const Op* op) {
   return op + 1;
 }
 
-const Op* nothing(Warp&, const Op* op) {
-  return op + 1;
-}
-
-constexpr Handlers both(Handler handler) {
-  return {handler, handler};
-}
 Handlers bind_send(const Match& match) {
   const bool wide = bits(match.type) == 64;
   if (match.has("v4")) return wide ? Handlers{} : both(send<std::uint32_t, 4>);
   if (match.has("v2")) return both(wide ? send<std::uint64_t, 2> : send<std::uint32_t, 2>);
   return both(wide ? send<std::uint64_t, 1> : send<std::uint32_t, 1>);
 }
-template <Handler handler>
-Handlers bind(const Match&) {
-  return both(handler);
-}
-
-constexpr std::string_view kOrdered = "accepted: nothing is out of order here";
 
 constexpr OpcodeRow kRows[] = {
     {"st.async[.weak].shared::cluster.mbarrier::complete_tx::bytes(.b32|.b64|.u32|.u64|.s32|.s64|.f32|.f64) "
@@ -166,9 +153,7 @@ constexpr OpcodeRow kRows[] = {
      OpClass::store, bind_send},
     {"cp.async.bulk(.shared::cluster|.shared::cta).global.mbarrier::complete_tx::bytes[.L2::cache_hint] "
      "[a]:u32, [a]:u64, a:u32, [a]:u32, ?b:u64",
-     OpClass::load, bind<copy>},
-    {"fence.mbarrier_init.release.cluster", OpClass::fence, bind<nothing>, kOrdered},
-    {"fence.proxy.async[.global|.shared::cta|.shared::cluster]", OpClass::fence, bind<nothing>, kOrdered},
+     OpClass::load, bind_one<copy>},
 };
 
 }  // namespace

@@ -117,9 +117,6 @@ const Op* rank_of_address(Warp& warp, const Op* op) {
   return op + 1;
 }
 
-constexpr Handlers both(Handler handler) {
-  return {handler, handler};
-}
 Handlers bind_arrive(const Match& match) {
   const bool releases = !match.has("relaxed");
   if (match.has("aligned")) return both(releases ? arrive<true, true> : arrive<true, false>);
@@ -128,16 +125,12 @@ Handlers bind_arrive(const Match& match) {
 Handlers bind_wait(const Match& match) {
   return both(match.has("aligned") ? wait<true> : wait<false>);
 }
-template <Handler handler>
-Handlers bind(const Match&) {
-  return both(handler);
-}
 
 constexpr OpcodeRow kRows[] = {
     {"barrier.cluster.arrive[.release|.relaxed][.aligned]", OpClass::barrier, bind_arrive},
     {"barrier.cluster.wait[.acquire][.aligned]", OpClass::barrier, bind_wait},
-    {"mapa.shared::cluster.u32 d:u32, a:u32, b:u32", OpClass::other, bind<map_address>},
-    {"getctarank.shared::cluster.u32 d:u32, a:u32", OpClass::other, bind<rank_of_address>},
+    {"mapa.shared::cluster.u32 d:u32, a:u32, b:u32", OpClass::other, bind_one<map_address>},
+    {"getctarank.shared::cluster.u32 d:u32, a:u32", OpClass::other, bind_one<rank_of_address>},
 };
 
 // The grid's index of a block by its cluster's number and its rank.

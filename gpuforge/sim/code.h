@@ -64,7 +64,6 @@ enum class SpecialRegister : std::uint8_t {
   cluster_ctarank,
   cluster_nctarank,
   zero,
-  one,
   local_address,  // of this activation's local memory, plus an offset
 };
 

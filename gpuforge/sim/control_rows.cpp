@@ -62,6 +62,8 @@ Handlers bind_trap(const Match&) {
   return {trap, trap};
 }
 
+constexpr std::string_view kInOrder = "accepted: nothing is out of order here";
+
 // Rows without a binder are the decoder's: it knows labels and functions.
 constexpr OpcodeRow kRows[] = {
     {"bra[.uni] label", OpClass::control, nullptr},
@@ -80,6 +82,8 @@ constexpr OpcodeRow kRows[] = {
     {"nanosleep.u32 a:u32", OpClass::other, bind_sleep},
     {"membar(.cta|.gl|.sys)", OpClass::fence, bind_membar},
     {"fence[.sc|.acq_rel|.acquire|.release](.cta|.cluster|.gpu|.sys)", OpClass::fence, bind_fence},
+    {"fence.mbarrier_init.release.cluster", OpClass::fence, bind_nothing, kInOrder},
+    {"fence.proxy.async[.global|.shared::cta|.shared::cluster]", OpClass::fence, bind_nothing, kInOrder},
     {"griddepcontrol(.launch_dependents|.wait)", OpClass::other, bind_nothing, "launches never overlap"},
 };
 

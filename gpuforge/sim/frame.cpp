@@ -185,8 +185,6 @@ std::uint64_t special_value(const Warp& warp, const Frame& frame, SpecialRegiste
       return blocks_of(launch.cluster);
     case SpecialRegister::zero:
       return 0;
-    case SpecialRegister::one:
-      return 1;
     case SpecialRegister::local_address:
       return frame.local_base;
   }

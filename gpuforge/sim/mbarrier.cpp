@@ -210,35 +210,27 @@ const Op* wait(Warp& warp, const Op* op) {
   return op + 1;
 }
 
-constexpr Handlers both(Handler handler) {
-  return {handler, handler};
-}
-template <Handler handler>
-Handlers bind(const Match&) {
-  return both(handler);
-}
-
 constexpr OpcodeRow kRows[] = {
-    {"mbarrier.init[.shared|.shared::cta].b64 [m], a:u32", OpClass::barrier, bind<init>},
-    {"mbarrier.inval[.shared|.shared::cta].b64 [m]", OpClass::barrier, bind<invalidate>},
+    {"mbarrier.init[.shared|.shared::cta].b64 [m], a:u32", OpClass::barrier, bind_one<init>},
+    {"mbarrier.inval[.shared|.shared::cta].b64 [m]", OpClass::barrier, bind_one<invalidate>},
     {"mbarrier.arrive[.release][.cta|.cluster][.shared|.shared::cta].b64 d:u64, [m], ?a:u32",
-     OpClass::barrier, bind<arrive<Arrive::plain>>},
+     OpClass::barrier, bind_one<arrive<Arrive::plain>>},
     {"mbarrier.arrive.noComplete[.release][.cta][.shared|.shared::cta].b64 d:u64, [m], a:u32",
-     OpClass::barrier, bind<arrive<Arrive::plain>>},
+     OpClass::barrier, bind_one<arrive<Arrive::plain>>},
     {"mbarrier.arrive.expect_tx[.release][.cta|.cluster][.shared|.shared::cta].b64 d:u64, [m], a:u32",
-     OpClass::barrier, bind<arrive<Arrive::expects>>},
+     OpClass::barrier, bind_one<arrive<Arrive::expects>>},
     {"mbarrier.arrive_drop[.release][.cta|.cluster][.shared|.shared::cta].b64 d:u64, [m], ?a:u32",
-     OpClass::barrier, bind<arrive<Arrive::drops>>},
+     OpClass::barrier, bind_one<arrive<Arrive::drops>>},
     {"mbarrier.expect_tx[.relaxed][.cta|.cluster][.shared|.shared::cta].b64 [m], a:u32", OpClass::barrier,
-     bind<arrive<Arrive::expects_only>>},
+     bind_one<arrive<Arrive::expects_only>>},
     {"mbarrier.test_wait[.acquire][.cta|.cluster][.shared|.shared::cta].b64 p, [m], a:u64", OpClass::barrier,
-     bind<wait<false, false>>},
+     bind_one<wait<false, false>>},
     {"mbarrier.test_wait.parity[.acquire][.cta|.cluster][.shared|.shared::cta].b64 p, [m], a:u32",
-     OpClass::barrier, bind<wait<true, false>>},
+     OpClass::barrier, bind_one<wait<true, false>>},
     {"mbarrier.try_wait[.acquire][.cta|.cluster][.shared|.shared::cta].b64 p, [m], a:u64, ?b:u32",
-     OpClass::barrier, bind<wait<false, true>>, "the time to wait is not looked at"},
+     OpClass::barrier, bind_one<wait<false, true>>, "the time to wait is not looked at"},
     {"mbarrier.try_wait.parity[.acquire][.cta|.cluster][.shared|.shared::cta].b64 p, [m], a:u32, ?b:u32",
-     OpClass::barrier, bind<wait<true, true>>, "the time to wait is not looked at"},
+     OpClass::barrier, bind_one<wait<true, true>>, "the time to wait is not looked at"},
 };
 
 }  // namespace

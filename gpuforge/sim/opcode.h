@@ -83,6 +83,16 @@ struct Match {
   }
 };
 
+// Of a handler that looks at warp.active itself.
+constexpr Handlers both(Handler handler) {
+  return {handler, handler};
+}
+// The binder of rows that have such a one whatever their modifiers.
+template <Handler kHandler>
+Handlers bind_one(const Match&) {
+  return both(kHandler);
+}
+
 struct OpcodeRow {
   std::string_view syntax;
   OpClass op_class = OpClass::other;

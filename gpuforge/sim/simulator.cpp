@@ -138,12 +138,11 @@ void run(Launch& state, const Options& options) {
   std::uint64_t done = 0;
   if (blocks_of(state.cluster) > 1) {
     run_clusters(state, options.schedule_seed);
-    state.races = nullptr;
-    return;
+  } else {
+    if (threads > 1 && options.schedule_seed == 0 && may_run_in_parallel(state))
+      done = run_blocks_in_parallel(state, blocks, threads);
+    run_blocks(state, done, blocks, options.schedule_seed);
   }
-  if (threads > 1 && options.schedule_seed == 0 && may_run_in_parallel(state))
-    done = run_blocks_in_parallel(state, blocks, threads);
-  run_blocks(state, done, blocks, options.schedule_seed);
   state.races = nullptr;
 }
 

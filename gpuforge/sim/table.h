@@ -30,7 +30,7 @@ std::span<const OpcodeRow> warp_rows();        // shfl vote match redux activema
 std::span<const OpcodeRow> barrier_rows();     // bar barrier
 std::span<const OpcodeRow> mbarrier_rows();    // mbarrier
 std::span<const OpcodeRow> cluster_rows();     // barrier.cluster mapa getctarank
-std::span<const OpcodeRow> async_copy_rows();  // st.async, cp.async.bulk to shared memory, their fences
+std::span<const OpcodeRow> async_copy_rows();  // st.async, cp.async.bulk to shared memory
 std::span<const OpcodeRow> control_rows();     // bra brx call ret exit alloca trap, fence membar, nanosleep
 
 std::vector<std::span<const OpcodeRow>> opcode_families();

@@ -100,10 +100,6 @@ const Op* store_weak(Warp& warp, const Op* op) {
   return op + 1;
 }
 
-constexpr Handlers both(Handler handler) {
-  return {handler, handler};
-}
-
 // The handlers of one form, by where and how strong.
 struct FormHandlers {
   Handler global = nullptr;
